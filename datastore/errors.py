@@ -11,6 +11,7 @@ PenstockError
 │   ├── InUse               other resources use the one that is to be deleted
 │   ├── VersionConflict     somebody wrote the resource since the caller read it
 │   ├── LimitExceeded       a documented limit would be passed
+│   ├── SnapshotGone        rows that a past moment had have left since
 │   ├── QuotaExceeded       a group or a user would keep more than it may
 │   └── IllegalState        the resource's state does not allow the change; of a run:
 │       ├── AlreadyLoaded   the run was loaded, which only a reload undoes
@@ -80,6 +81,7 @@ class ErrorCode(StrEnum):
     RATE_LIMITED = "RATE_LIMITED"
     RUN_SKIPPED = "RUN_SKIPPED"
     SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
+    SNAPSHOT_GONE = "SNAPSHOT_GONE"
     TIMEOUT = "TIMEOUT"
     UNAUTHENTICATED = "UNAUTHENTICATED"
     UNREADABLE = "UNREADABLE"
@@ -306,6 +308,15 @@ class QuotaExceeded(ExpectedFailure):
 
 def _holder(group: str | None) -> str:
     return "the user" if group is None else f"the group {group} with all below it"
+
+
+class SnapshotGone(ExpectedFailure):
+    """Rows that stood at the moment in question have left since."""
+
+    code = ErrorCode.SNAPSHOT_GONE
+
+    def __init__(self) -> None:
+        super().__init__("Rows that stood then have left since, as the pipeline keeps none longer.")
 
 
 class IllegalState(ExpectedFailure):

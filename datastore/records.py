@@ -72,11 +72,15 @@ class Transform(StoredRecord, frozen=True, kw_only=True):
 
 
 class RowKeeping(StoredRecord, frozen=True, kw_only=True):
-    """The outputs that identify the rows that a pipeline keeps: their key, time and group."""
+    """The outputs that identify the rows that a pipeline keeps: their key, time and group.
+
+    Rows leave so many `keep_days` after the commit that made them; without, they stay for ever.
+    """
 
     key: tuple[str, ...]
     time: str | None = None
     group: str | None = None
+    keep_days: int | None = None
 
 
 class ExtraColumns(StrEnum):

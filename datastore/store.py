@@ -25,6 +25,7 @@ from penstock.datastore.executions.follow_list import ExecutionEvents
 from penstock.datastore.executions.maintenance import ExecutionMaintenance
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.repository import Executions
+from penstock.datastore.executions.retention.row_retention import RowRetention
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.executions.workers import ListWorkers, WorkerRegistry
@@ -409,6 +410,10 @@ class Store:
     async def merge_rows(self) -> int:
         """Merge small files of kept rows; return the number of merged files."""
         return await PartMerger(self._system_access(), self.part_files).merge_all()
+
+    async def drop_old_rows(self) -> int:
+        """Let kept rows leave that are older than their pipelines keep them; count the commits."""
+        return await RowRetention(self._system_access()).drop_all()
 
     async def confirm_uploads(self) -> int:
         """Make executions ready whose input is uploaded; return the number of them."""

@@ -84,6 +84,7 @@ class ExecutionRemoval:
 
     async def _remove_all(self, pipeline: str) -> int:
         await self._remove_withdrawals(pipeline)
+        await self.table.write([Delete(ROWS_HEAD.key(id=pipeline))])
         # A server without a place for files has no merged ones.
         if self.files is not NO_FILES:
             await delete_parts_of(self.files, pipeline, MERGED)
@@ -182,12 +183,10 @@ class ExecutionRemoval:
 
 
 def _part_deletes(execution: Execution) -> list[Write]:
-    """The writes that delete the execution's part of kept rows, if it has one, and their head.
+    """The write that deletes the execution's part of kept rows, if it has one.
 
     An execution with a part is only removed after its pipeline.
     """
     if execution.rows_commit is None:
         return []
-    id = execution.pipeline_id
-    part = ROWS_PART.key(id=id, commit=execution.rows_commit)
-    return [Write(Delete(part)), Write(Delete(ROWS_HEAD.key(id=id)))]
+    return [Write(Delete(ROWS_PART.key(id=execution.pipeline_id, commit=execution.rows_commit)))]

@@ -22,6 +22,7 @@ MAX_LABEL = 256
 MAX_DESCRIPTION = 2048
 MAX_ENTRIES = 200
 MAX_ROW_KEY = 8
+MAX_KEEP_DAYS = 36_500
 
 
 def transformer_problems(
@@ -85,6 +86,8 @@ def _row_problems(rows: RowKeeping, transformer: Transformer) -> list[FieldProbl
         problems.append(FieldProblem(["time"], "must be an output of the type TIMESTAMP"))
     if rows.group in types and types[rows.group] is not ValueType.STRING:
         problems.append(FieldProblem(["group"], "must be an output of the type STRING"))
+    if rows.keep_days is not None and not 1 <= rows.keep_days <= MAX_KEEP_DAYS:
+        problems.append(FieldProblem(["keepDays"], f"must be 1 to {MAX_KEEP_DAYS}"))
     if any(output.key is None or output.key.startswith("_") for output in outputs):
         message = "every output of rows that are kept needs a key that does not begin with '_'"
         problems.append(FieldProblem([], message))

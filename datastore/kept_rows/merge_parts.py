@@ -58,7 +58,8 @@ class PartMerger:
             parts = await read_parts(self.access.table, pipeline)
             chosen = choose_parts(parts, self.least)
             if not chosen:
-                await note_merged(self.access.table, pipeline, len(parts))
+                reached = parts[-1].commit if parts else 0
+                await note_merged(self.access.table, pipeline, reached)
                 return merged
             try:
                 await self._merge(pipeline, chosen)

@@ -8,15 +8,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.errors import Unavailable
 from penstock.datastore.kept_rows.records import RowsHead, RowsPart
-from penstock.datastore.table.commit import Write
+from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.items import attributes_of, load, resource_id
 from penstock.datastore.table.layout import ROWS_HEAD, ROWS_PART
 from penstock.datastore.table.pages import query_items
 from penstock.datastore.table.port import (
     INDEX_HASH,
+    AllOf,
     Compare,
     ConditionFailed,
+    Delete,
     Item,
     Missing,
     Put,
@@ -49,21 +52,76 @@ async def read_parts(table: Table, pipeline: str, after: int = 0) -> Sequence[Ro
     """List the parts of a pipeline's rows by commit: `pk = KR:<id>, sk begins with KR:`.
 
     They are those of one moment: commits that come while they are read are left out. With `after`
-    they are those behind so many commits.
+    they are those behind so many commits. Where the first ones have left, the head is read too.
+    Raises Unavailable if ever more of them leave meanwhile.
     """
-    listed = Query(
+    async for _ in Attempts():
+        found, is_whole = await _read_run(table, pipeline, after)
+        first = found[0].commit if found else after + 1
+        if is_whole and first == after + 1:
+            return found
+        gone = (await read_head(table, pipeline)).gone
+        if first > gone:
+            return found if first == max(after, gone) + 1 else []
+    raise Unavailable("The rows of the pipeline are leaving.")
+
+
+async def _read_run(table: Table, pipeline: str, after: int) -> tuple[list[RowsPart], bool]:
+    """Read parts in a row from the first one that there is; tell whether these are all."""
+    found: list[RowsPart] = []
+    async for item in query_items(table, _list_query(pipeline, after)):
+        part = load(RowsPart, item)
+        if found and part.commit != found[-1].commit + 1:
+            return found, False
+        found.append(part)
+    return found, True
+
+
+async def read_first_parts(table: Table, pipeline: str, most: int) -> Sequence[RowsPart]:
+    """Read the first parts that there are, up to so many."""
+    page = await table.query(_list_query(pipeline, 0, most))
+    return [load(RowsPart, item) for item in page.items]
+
+
+def _list_query(pipeline: str, after: int, limit: int | None = None) -> Query:
+    return Query(
         partition=ROWS_PART.pk.fill({"id": pipeline}),
         range=Range(ROWS_PART.sk.prefix({})),
         after=ROWS_PART.key(id=pipeline, commit=after) if after else None,
+        limit=limit,
         consistent=True,
     )
-    found: list[RowsPart] = []
-    async for item in query_items(table, listed):
-        part = load(RowsPart, item)
-        if part.commit != after + len(found) + 1:
-            break
-        found.append(part)
-    return found
+
+
+def departure_writes(
+    pipeline: str, head: RowsHead, parts: Sequence[RowsPart], now: str
+) -> list[Write]:
+    """The writes by which the first parts leave; they raise RowsMoved for other parts."""
+    last = parts[-1].commit
+    left: Item = {"gone": last, "goneAt": max(now, head.gone_at)}
+    if (until := _latest_time(head, parts)) is not None:
+        left["goneUntil"] = until
+    unset = () if until is not None else ("goneUntil",)
+    nothing_to_merge = (INDEX_HASH,) if last == head.commits else ()
+    same = Compare("gone", "=", head.gone) if head.gone else Missing("gone")
+    noted = Update(
+        key=ROWS_HEAD.key(id=pipeline),
+        set=left,
+        remove=(*unset, *nothing_to_merge),
+        condition=AllOf((Compare("commits", ">=", last), same)),
+    )
+    deletes = [
+        Delete(ROWS_PART.key(id=pipeline, commit=part.commit), Compare("file", "=", part.file))
+        for part in parts
+    ]
+    return [Write(noted, _rows_moved), *(Write(one, _rows_moved) for one in deletes)]
+
+
+def _latest_time(head: RowsHead, parts: Sequence[RowsPart]) -> str | None:
+    """The latest time of all rows that left with these parts; None if some have no time."""
+    times = [part.most for part in parts] + ([head.gone_until] if head.gone else [])
+    known = [time for time in times if time is not None]
+    return max(known) if len(known) == len(times) else None
 
 
 async def pipelines_to_merge(table: Table) -> list[str]:

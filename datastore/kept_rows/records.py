@@ -22,10 +22,17 @@ class PartKind(StrEnum):
 
 
 class RowsHead(StoredRecord, frozen=True, kw_only=True):
-    """The number of commits of a pipeline's rows; `at` is the time of the latest."""
+    """The number of commits of a pipeline's rows; `at` is the time of the latest.
+
+    The first `gone` of them have left, the last of these at `gone_at`. No row that left has a time
+    behind `gone_until`; it is None if rows without a time left.
+    """
 
     commits: int = 0
     at: str = ""
+    gone: int = 0
+    gone_at: str = ""
+    gone_until: str | None = None
 
 
 class RowsPart(StoredRecord, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ class ReplacedRows:
             return None
         head = await read_head(self.table, pipeline)
         standing = await read_parts(self.table, pipeline, checked)
-        if checked + len(standing) != head.commits:
+        if head.commits != (standing[-1].commit if standing else max(checked, head.gone)):
             raise RowsMoved
         if standing:
             groups = await self._replaced_groups(standing, part, user)

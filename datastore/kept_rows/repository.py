@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.errors import InvalidCursor, LimitExceeded
+from penstock.datastore.errors import InvalidCursor, LimitExceeded, SnapshotGone
 from penstock.datastore.kept_rows.conditions import RowFilter, filter_conditions, scope_condition
 from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
-from penstock.datastore.kept_rows.part_list import read_parts
+from penstock.datastore.kept_rows.part_list import read_head, read_parts
 from penstock.datastore.kept_rows.read_rows import select_page, select_standing, select_versions
 from penstock.datastore.kept_rows.read_totals import (
     Total,
@@ -28,27 +28,44 @@ from penstock.datastore.kept_rows.snapshot import RowSelection, Snapshot
 from penstock.datastore.records import Pipeline
 from penstock.datastore.table.pages import Slice, Window
 
+EVERYTHING: Final = RowFilter()
+
 SelectByDigest: TypeAlias = Callable[..., list[KeptRow]]
 """Selects rows by their hashes, of a connection, a `selection` and `digests`."""
 
 
+OLD_PARTS: Final = 2
+"""The parts of a cursor of an earlier release, under which no commit has left."""
+
+
 class RowPosition(NamedTuple):
-    """The place of a cursor: the commit of its snapshot, and a hash or a number."""
+    """The place of a cursor: the last commit of its snapshot, a hash or a number, the first one."""
 
     commit: int
     rest: str
+    first: int = 1
 
     @classmethod
     def parse(cls, text: str | None) -> "RowPosition | None":
         if text is None:
             return None
-        commit, separator, rest = text.partition(":")
-        if not separator or not commit.isdecimal() or not rest.isalnum() or not rest.isascii():
+        parts = text.split(":")
+        if len(parts) == OLD_PARTS:
+            parts.append("1")
+        if len(parts) != OLD_PARTS + 1:
             raise InvalidCursor
-        return cls(int(commit), rest)
+        commit, rest, first = parts
+        if not (commit.isdecimal() and first.isdecimal() and rest.isalnum() and rest.isascii()):
+            raise InvalidCursor
+        return cls(int(commit), rest, int(first))
+
+    @classmethod
+    def within(cls, parts: Sequence[RowsPart], rest: str) -> "RowPosition":
+        """The place in a list of the rows of these parts."""
+        return cls(parts[-1].commit, rest, parts[0].commit)
 
     def __str__(self) -> str:
-        return f"{self.commit}:{self.rest}"
+        return f"{self.commit}:{self.rest}:{self.first}"
 
 
 class SnapshotTotals(NamedTuple):
@@ -74,10 +91,10 @@ class KeptRows:
     async def page(self, pipeline: Pipeline, wanted: RowFilter, window: Window) -> Slice[KeptRow]:
         """List the rows that stand, in the order of their keys.
 
-        All pages of a list show the same commit. Raises Invalid and RateLimited.
+        All pages of a list show the same commit. Raises Invalid, SnapshotGone and RateLimited.
         """
         position = RowPosition.parse(window.after)
-        parts = await self._parts(pipeline.id, wanted.as_at, position)
+        parts = await self._parts(pipeline.id, wanted, position)
         if not parts:
             return Slice((), more=False, reached=window.after)
         async with open_rows(self.access, self.part_files, parts) as opened:
@@ -86,8 +103,7 @@ class KeptRows:
             rows = await opened.run(
                 partial(select_page, selection=selection, after=after, window=window)
             )
-        commit = parts[-1].commit
-        placed = [(str(RowPosition(commit, row.digest)), row) for row in rows[: window.size]]
+        placed = [(str(RowPosition.within(parts, row.digest)), row) for row in rows[: window.size]]
         reached = placed[-1][0] if placed else window.after
         entries = tuple(reversed(placed) if window.backward else placed)
         return Slice(entries, more=len(rows) > window.size, reached=reached)
@@ -120,7 +136,7 @@ class KeptRows:
         self, pipeline: str, digests: Sequence[str], select: SelectByDigest
     ) -> dict[str, list[KeptRow]]:
         found: dict[str, list[KeptRow]] = {}
-        parts = await self._parts(pipeline, None, None)
+        parts = await self._parts(pipeline)
         if not parts:
             return found
         async with open_rows(self.access, self.part_files, parts) as opened:
@@ -135,10 +151,11 @@ class KeptRows:
     ) -> Slice[Total]:
         """List totals by time, then by outputs, over the rows that stand.
 
-        All pages of a list show the same commit. Raises Invalid, IllegalState and RateLimited.
+        All pages of a list show the same commit. Raises Invalid, SnapshotGone, IllegalState and
+        RateLimited.
         """
         position = RowPosition.parse(window.after)
-        parts = await self._parts(pipeline.id, wanted.as_at, position)
+        parts = await self._parts(pipeline.id, wanted, position)
         if not parts:
             return Slice((), more=False, reached=window.after)
         async with open_rows(self.access, self.part_files, parts) as opened:
@@ -152,9 +169,8 @@ class KeptRows:
             limit = place - 1 - start if window.backward else window.size + 1
             select = partial(select_totals, selection=selection, wanted=totals)
             found = await opened.run(partial(select, offset=start, limit=limit))
-        commit = parts[-1].commit
         placed = tuple(
-            (str(RowPosition(commit, str(start + n + 1))), total)
+            (str(RowPosition.within(parts, str(start + n + 1))), total)
             for n, total in enumerate(found[: window.size])
         )
         if window.backward:
@@ -168,9 +184,9 @@ class KeptRows:
         """Read all totals of one snapshot, of a pipeline that the caller sees.
 
         Measures of outputs that no row has are left out. Raises LimitExceeded for more than `most`
-        totals, IllegalState and RateLimited.
+        totals, SnapshotGone, IllegalState and RateLimited.
         """
-        parts = await self._parts(pipeline, wanted.as_at, None)
+        parts = await self._parts(pipeline, wanted)
         if not any(one.least is not None for one in parts):
             return SnapshotTotals(None, ())
         async with open_rows(self.access, self.part_files, parts) as opened:
@@ -199,16 +215,32 @@ class KeptRows:
         self._snapshots.pop(pipeline, None)
 
     async def _parts(
-        self, pipeline: str, as_at: datetime | None, position: RowPosition | None
+        self, pipeline: str, wanted: RowFilter = EVERYTHING, position: RowPosition | None = None
     ) -> Sequence[RowsPart]:
-        """The parts of the snapshot: as of a time, and as of the commit of a cursor."""
+        """The parts of the snapshot: as of a time, and as of the commit of a cursor.
+
+        Raises SnapshotGone if rows of it may have left that are wanted.
+        """
         async with self._turns:
             found = self._snapshots.get(pipeline)
             if found is None:
                 found = self._snapshots[pipeline] = await read_parts(self.access.table, pipeline)
-        if as_at is not None:
-            found = [one for one in found if one.at <= iso_timestamp(as_at)]
-        return found if position is None else found[: position.commit]
+        first = found[0].commit if found else None
+        if position is not None and first != position.first:
+            raise SnapshotGone
+        if wanted.as_at is not None:
+            if first != 1:
+                await self._require_whole(pipeline, wanted.as_at, wanted.start)
+            found = [one for one in found if one.at <= iso_timestamp(wanted.as_at)]
+        return [one for one in found if position is None or one.commit <= position.commit]
+
+    async def _require_whole(self, pipeline: str, as_at: datetime, start: datetime | None) -> None:
+        """Raise SnapshotGone if rows with a time from `start` on have left since `as_at`."""
+        head = await read_head(self.access.table, pipeline)
+        if not head.gone or iso_timestamp(as_at) >= head.gone_at:
+            return
+        if start is None or head.gone_until is None or iso_timestamp(start) <= head.gone_until:
+            raise SnapshotGone
 
 
 def _total_place(position: RowPosition | None) -> int:

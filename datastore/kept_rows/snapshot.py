@@ -48,10 +48,11 @@ class Snapshot(NamedTuple):
         if not any(part.merged for part in self.parts):
             return f"(SELECT files.* EXCLUDE ({_FILE}), {COMMIT}, {WITHDRAWN} {joined})"
         own = [f"coalesce(files.{name}, places.{name}) AS {name}" for name in (COMMIT, WITHDRAWN)]
-        # A merged file may have commits behind the snapshot.
+        # A merged file may have commits behind the snapshot, and some that have left.
+        first = min(part.commit for part in self.parts if part.merged)
         return (
-            f"(SELECT * FROM (SELECT files.* EXCLUDE ({_FILE}, {COMMIT}, {WITHDRAWN}), "
-            f"{', '.join(own)} {joined}) WHERE {COMMIT} <= {self.commit})"
+            f"(SELECT files.* EXCLUDE ({_FILE}, {COMMIT}, {WITHDRAWN}), {', '.join(own)} {joined} "
+            f"WHERE coalesce(files.{COMMIT}, {first}) BETWEEN {first} AND {self.commit})"
         )
 
     def _places(self) -> list[str]:

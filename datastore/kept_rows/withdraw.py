@@ -140,10 +140,10 @@ class WithdrawRows:
         exists = Write(Check(PIPELINE.latest.key(id=pipeline), Exists()))
         async for _ in Attempts():
             head = await read_head(access.table, pipeline)
-            if head.commits > len(seen):
-                seen = [*seen, *await self._read_others(pipeline, part, len(seen))]
+            if head.commits > seen[-1].commit:
+                seen = [*seen, *await self._read_others(pipeline, part, seen[-1].commit)]
                 part = replace(part, types=types_of(seen), key=seen[-1].key)
-            if len(seen) == head.commits or not head.commits:
+            if seen[-1].commit == head.commits or not head.commits:
                 try:
                     await commit(access.table, [*add_part(pipeline, head, part)[1], exists])
                 except RowsMoved:
@@ -155,9 +155,9 @@ class WithdrawRows:
         await access.files.delete(part.file)
         raise Unavailable(MANY_AT_ONCE)
 
-    async def _read_others(self, pipeline: str, part: RowsPart, seen: int) -> Sequence[RowsPart]:
+    async def _read_others(self, pipeline: str, part: RowsPart, after: int) -> Sequence[RowsPart]:
         """Return the parts behind the commits that were seen; RowsMoved if they have its rows."""
-        others = await read_parts(self.access.table, pipeline, seen)
+        others = await read_parts(self.access.table, pipeline, after)
         try:
             async with open_rows(self.access, self.part_files, [part, *others]) as opened:
                 snapshot = opened.snapshot

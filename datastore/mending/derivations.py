@@ -41,6 +41,7 @@ from penstock.datastore.table.layout import (
     NAME_WORD,
     OWNED,
     PIPELINE,
+    ROWS_LIMIT,
     SHARED_PIPELINE,
     TAG,
     USED_BY,
@@ -71,7 +72,7 @@ _NAMING_AT_END: Final[Mapping[str, Row]] = {
     SHARED_PIPELINE.pk.leader: PIPELINE.latest,
 }
 """The rows of the sources that other rows name at the end of their sort keys, by their leaders."""
-_LISTS: Final = frozenset(row.sk.leader for row in (LISTED, GRANT, OWNED, USED_BY))
+_LISTS: Final = frozenset(row.sk.leader for row in (LISTED, ROWS_LIMIT, GRANT, OWNED, USED_BY))
 
 
 class Derivation(NamedTuple):

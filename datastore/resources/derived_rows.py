@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from penstock.datastore.groups import rows as group_rows
 from penstock.datastore.name_search.word_rows import name_attributes, word_rows
 from penstock.datastore.name_search.words import name_words, search_form
-from penstock.datastore.records import Footprint, Resource, Tag
+from penstock.datastore.records import Footprint, Pipeline, Resource, Tag
 from penstock.datastore.resources.names import NameHolder, NameHolding
 from penstock.datastore.resources.use_rows import use_rows
 from penstock.datastore.roles import GroupPath
@@ -22,6 +22,7 @@ from penstock.datastore.table.layout import (
     NAME_WORD,
     OWNED,
     PIPELINE,
+    ROWS_LIMIT,
     SHARED_PIPELINE,
     TAG,
     TAG_KEY_COUNT,
@@ -73,7 +74,8 @@ def tag_counters(
 class DerivedRows:
     """The derived rows of a resource: grants and postings, tag counters, name rows, groups.
 
-    `listed` is the small row by which the list of the kind has the resource.
+    `listed` is the small row by which the list of the kind has the resource, and that of a
+    pipeline by which its rows leave after some days.
     `homes` are the groups that count the resource: those with a grant, and its owner even where a
     grant from above covers the owner, because a revoke then gives the owner a grant of its own
     again. Until then a row `O:<group>` lists the resource at its owner. `grants` are the keys of
@@ -129,7 +131,6 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
         grants.add(key_of(row))
         items[key_of(row)] = row
     homes = frozenset((*resource.groups, resource.owner))
-    listed = LISTED.item(kind=kind, id=resource.id)
     return DerivedRows(
         kind,
         resource.id,
@@ -137,7 +138,7 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
         resource.shard,
         resource.groups,
         homes,
-        {key_of(listed): listed},
+        _listed_items(kind, resource),
         _shared_items(kind, resource),
         words,
         use_rows(kind, resource),
@@ -145,6 +146,15 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
         frozenset(grants),
         counters,
     )
+
+
+def _listed_items(kind: str, resource: Resource | Footprint) -> dict[Key, Item]:
+    rows = [LISTED.item(kind=kind, id=resource.id)]
+    if isinstance(resource, Pipeline) and resource.transformer.rows is not None:
+        days = resource.transformer.rows.keep_days
+        if days is not None:
+            rows.append({**ROWS_LIMIT.item(id=resource.id), "keepDays": days})
+    return {key_of(row): row for row in rows}
 
 
 def _shared_items(kind: str, resource: Resource | Footprint) -> dict[Key, Item]:

@@ -18,6 +18,7 @@ from penstock.datastore.table.layout import (
     MANIFEST_COUNT,
     NAME_WORD,
     OPEN_PREFIX,
+    ROWS_LIMIT,
     SHARED_PIPELINE,
     TAG,
     UNFINISHED,
@@ -89,6 +90,10 @@ def _lists_user(operation: Operation) -> bool:
     return operation.key.sk == USE_COUNT.sk.text or _leads(USED_BY.sk.leader, operation.key.sk)
 
 
+def _lets_rows_leave(operation: Operation) -> bool:
+    return operation.key.sk == ROWS_LIMIT.sk.text
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -104,6 +109,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(10, "Small rows list the executions of a group.", _lists_execution),
     RowForm(11, "Rows find things by the words of their names.", _finds_by_word),
     RowForm(12, "Rows list resources under what they use.", _lists_user),
+    RowForm(13, "Kept rows leave after some days.", _lets_rows_leave),
 )
 
 

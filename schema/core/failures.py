@@ -83,6 +83,9 @@ describe_values(
         ErrorCode.SERVICE_UNAVAILABLE: (
             "The store did not answer in time; the client can try again later."
         ),
+        ErrorCode.SNAPSHOT_GONE: (
+            "Rows that stood at the moment in question have left since, so that it cannot be shown."
+        ),
         ErrorCode.TIMEOUT: "The request took longer than the server allows.",
         ErrorCode.UNAUTHENTICATED: "The request has no valid credentials.",
         ErrorCode.UNREADABLE: (

@@ -8,6 +8,7 @@ from penstock.datastore.formulas.checks import MAX_FORMULA
 from penstock.datastore.formulas.transformers import (
     MAX_DESCRIPTION,
     MAX_ENTRIES,
+    MAX_KEEP_DAYS,
     MAX_KEY,
     MAX_LABEL,
     MAX_ROW_KEY,
@@ -80,6 +81,10 @@ class RowKeeping:
     group: str | None = strawberry.field(
         description="The key of the output that is the path of a row's group; null if all rows "
         "belong to the group that owns the pipeline."
+    )
+    keep_days: int | None = strawberry.field(
+        description="The number of days after which rows leave, counted from the end of the "
+        "execution or the withdrawal that made them; null if they stay for ever."
     )
 
 
@@ -176,10 +181,19 @@ class RowsInput:
         description="The key of the output of the type STRING that is the path of a row's group: "
         "that of the pipeline's owner, or one below it. Without it rows belong to the owner.",
     )
+    keep_days: int | None = strawberry.field(
+        default=UNSET,
+        description=f"The number of days, 1 to {MAX_KEEP_DAYS:,}, after which rows leave, with the "
+        "files of their execution. They count from the end of the execution that made them. "
+        "Without it rows stay for ever.",
+    )
 
     def record(self) -> records.RowKeeping:
         return records.RowKeeping(
-            key=tuple(self.key), time=unset_to_none(self.time), group=unset_to_none(self.group)
+            key=tuple(self.key),
+            time=unset_to_none(self.time),
+            group=unset_to_none(self.group),
+            keep_days=unset_to_none(self.keep_days),
         )
 
 

@@ -91,6 +91,7 @@ def maintain_executions(store: Store, settings: Settings) -> AbstractAsyncContex
             start_uploaded, settings.upload_poll_seconds, execution_logger, trouble, at_once=True
         ),
         PeriodicTask(store.finish_deletes, CLEARING_SECONDS, execution_logger, trouble),
+        PeriodicTask(store.drop_old_rows, SWEEP_SECONDS, execution_logger, "rows could not leave"),
         PeriodicTask(
             store.merge_rows, CLEARING_SECONDS, execution_logger, "files could not be merged"
         ),

@@ -197,6 +197,7 @@ def _resource(
     pk = f"{kind}:{id}"
     wanted[Key(pk, LATEST[kind])] = {"version": item["version"]}
     wanted[Key(pk, "L")] = {"siKey1": kind}
+    wanted |= _rows_limit(pk, item)
     for version in range(1, item["version"] + 1):
         wanted[Key(pk, f"{kind}V:{version:010}")] = {"version": version}
     values = {
@@ -228,6 +229,12 @@ def _resource(
         for key, levels in values.items():
             _tag(kind, id, group, key, levels, plain, item.get("shard", 0), wanted, counters)
     _uses(f"{kind}:{id}", item, wanted, counters)
+
+
+def _rows_limit(pk: str, item: Mapping[str, Any]) -> Facts:
+    """The row by which the kept rows of a pipeline leave after some days."""
+    days = (item.get("transformer", {}).get("rows") or {}).get("keepDays")
+    return {Key(pk, "PKD"): {"siKey1": "PKD", "keepDays": days}} if days else {}
 
 
 def _uses(
@@ -362,7 +369,7 @@ def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
         # A row that nothing counts in any more stays.
         kept = ("count", "versions", "files", "bytes")
         return {name: item[name] for name in kept if item.get(name)}
-    names: Iterable[str] = ("siKey1", "id", *counts)
+    names: Iterable[str] = ("siKey1", "id", "keepDays", *counts)
     facts = {name: item[name] for name in names if item.get(name)} | _carried_name(key, item)
     if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):
         facts["tags"] = item["tags"]

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "77b831f4d82c3a2050fccb4319a8bb351ce1bf56341d8dd2ad4cc93d2847e3c9"
+STRUCTURE = "3469377f5a6d0a0106ec671f282e7b46eed912dfbc25e4a8eac6cf02c9528573"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -1,11 +1,15 @@
 """Rows that pipelines keep, as clients see them: listed, corrected, summed and withdrawn."""
 
+from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from penstock.datastore.clock import Clock, wall_clock
 from penstock.datastore.store import Store
 from tests.schema.kept_rows.energy import (
     ENERGY,
+    ROWS,
     WITHDRAW,
     keep_energy,
     list_rows,
@@ -250,6 +254,9 @@ async def test_what_identifies_rows_must_be_outputs_with_keys(ask: Ask) -> None:
         ({"rows": {"key": ["none"]}}, ["rows.key.0"]),
         ({"rows": {"key": ["plant"], "time": "kwh"}}, ["rows.time"]),
         ({"rows": {"key": ["plant"], "group": "month"}}, ["rows.group"]),
+        ({"rows": {"key": ["plant"], "keepDays": 0}}, ["rows.keepDays"]),
+        ({"rows": {"key": ["plant"], "keepDays": -1}}, ["rows.keepDays"]),
+        ({"rows": {"key": ["plant"], "keepDays": 36_501}}, ["rows.keepDays"]),
         (
             {"rows": {"key": ["plant"], "group": "none", "time": "none"}},
             ["rows.time", "rows.group"],
@@ -262,6 +269,24 @@ async def test_what_identifies_rows_must_be_outputs_with_keys(ask: Ask) -> None:
         )
         found = [".".join(one["path"][1:]) for one in told["problems"]]
         assert [one for one in found if one.startswith("rows")] == paths, changes
+
+
+async def test_a_past_with_rows_that_have_left_is_refused(ask: Ask, store: Store) -> None:
+    pipeline = await keep_energy(ask, rows={**ENERGY["rows"], "keepDays": 1})
+    await run_rows(ask, pipeline, meter(TX, "2025-01-01", 10), meter(CA, "2025-03-01", 3))
+    first = (await list_rows(ask, pipeline, first=1))["pageInfo"]["endCursor"]
+    then = store.clock.timestamp()
+    later = Clock(lambda: wall_clock() + timedelta(days=2))
+    assert await replace(store, clock=later).drop_old_rows() == 1
+    assert (await list_rows(ask, pipeline))["nodes"] == []
+    latest = "2025-03-01T00:00:00Z"
+    for arguments in ({"asAt": then}, {"after": first}, {"asAt": then, "from": latest}):
+        assert (await ask(ROWS, {"id": pipeline, **arguments})).code == "SNAPSHOT_GONE"
+    since: dict[str, Any] = {"asAt": then, "from": "2025-03-01T00:00:00.001Z"}
+    assert (await list_rows(ask, pipeline, **since))["nodes"] == []
+    keeping = "query($id: ID!) { pipeline(id: $id) { transformer { rows { keepDays } } } }"
+    shown = (await ask(keeping, {"id": pipeline})).value
+    assert shown == {"transformer": {"rows": {"keepDays": 1}}}
 
 
 async def test_a_pipeline_that_keeps_no_rows_has_none(ask: Ask) -> None:
