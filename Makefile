@@ -51,6 +51,10 @@ conformance: .venv-conformance/installed ## run graphql-core's tests of executio
 peers: all tools .build/node/installed .venv-peers/installed ## measure beside other GraphQL servers; options in PEERS, as in PEERS=--help
 	@.venv-peers/bin/python -m benchmarks.peers $(PEERS)
 
+.PHONY: bench
+bench: all tools ## run all benchmarks in a short form and compare them with the last release; options in BENCH, as in BENCH=--help
+	@$(BIN)/python -m benchmarks.short_form $(BENCH)
+
 .PHONY: kill
 kill: all tools ## kill the server amid 1,000 writes or notifications, 20 times each, and compare what it acknowledged
 	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/faults/test_server_kill.py tests/faults/test_ngsi_server_kill.py

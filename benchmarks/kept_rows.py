@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import duckdb
 
@@ -98,31 +98,46 @@ async def measure(work: Awaitable[T]) -> tuple[float, T]:
     return process_time() - started, found
 
 
-async def compare(store: Store, folder: Path, rows: int, parts: int) -> None:
+class KeptRowsCost(NamedTuple):
+    """The processor seconds of executions and reads of kept rows, and of plain SQL beside them."""
+
+    without: float
+    run: float
+    totals: float
+    totals_again: float
+    page: float
+    plain_sql: float
+
+    def times(self) -> dict[str, float]:
+        """The seconds of each work of the server, by its name."""
+        return {
+            "an execution without kept rows": self.without,
+            "an execution with kept rows": self.run,
+            "totals by month, again": self.totals_again,
+            "a page of 50 by key": self.page,
+        }
+
+
+async def compare(store: Store, folder: Path, rows: int, parts: int) -> KeptRowsCost:
     await create_groups(store)
     plain = await pipeline_in(store, name="plain", transformer=PLAIN)
     kept = await pipeline_in(store, name="kept", transformer=KEPT)
     each = rows // parts
     without = await run_part(store, plain, 0, each)
     spent = [await run_part(store, kept, part, each) for part in range(parts)]
-    print(f"run {each:,} rows: {without:.2f} s without rows kept")
-    print(f"with rows kept: {min(spent):.2f} s, {min(spent) / without:.2f} times")
     session = store.open_session(ANN)
     first, _ = await measure(session.kept_rows.totals(kept, RowFilter(), MONTHLY, Window()))
     again, page = await measure(session.kept_rows.totals(kept, RowFilter(), MONTHLY, Window()))
-    print(f"totals of {rows:,} rows by month: {first:.2f} s, again {again:.2f} s")
     assert len(page.entries) == 20
     spent_page, rows_page = await measure(
         session.kept_rows.page(kept, RowFilter(), Window(size=50))
     )
-    print(f"a page of 50 by key: {spent_page:.2f} s")
     assert len(rows_page.entries) == 50
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak of memory: {peak:,.0f} MB")
-    print_duckdb(folder, parts)
+    sql = measure_duckdb(folder, parts)
+    return KeptRowsCost(without, min(spent), first, again, spent_page, sql)
 
 
-def print_duckdb(folder: Path, parts: int) -> None:
+def measure_duckdb(folder: Path, parts: int) -> float:
     """The same sums by plain SQL over the files as they are stored, latest of each key."""
     found = [path for path in folder.rglob("*") if path.is_file()]
     parquet = [str(path) for path in found if path.read_bytes()[:4] == b"PAR1"]
@@ -135,18 +150,31 @@ def print_duckdb(folder: Path, parts: int) -> None:
         started = process_time()
         connection.execute(sql, {"files": parquet}).fetchall()
         spent = process_time() - started
-    print(f"plain SQL, sums as doubles: {spent:.2f} s")
+    return spent
 
 
-async def main() -> None:
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    parts = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+async def measure_store(rows: int, parts: int) -> KeptRowsCost:
+    """Measure a new embedded store with so many rows, which come in parts."""
     with TemporaryDirectory() as folder:
         files = await LocalFiles.open(Path(folder) / "files", base_url="http://x", key=b"k" * 32)
         async with open_table("sqlite", Path(folder)) as table:
-            await compare(Store(table, files=files), Path(folder), rows, parts)
+            cost = await compare(Store(table, files=files), Path(folder), rows, parts)
         await files.close()
+    return cost
+
+
+def main() -> None:
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    parts = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    cost = asyncio.run(measure_store(rows, parts))
+    print(f"run {rows // parts:,} rows: {cost.without:.2f} s without rows kept")
+    print(f"with rows kept: {cost.run:.2f} s, {cost.run / cost.without:.2f} times")
+    print(f"totals of {rows:,} rows by month: {cost.totals:.2f} s, again {cost.totals_again:.2f} s")
+    print(f"a page of 50 by key: {cost.page:.2f} s")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak of memory: {peak:,.0f} MB")
+    print(f"plain SQL, sums as doubles: {cost.plain_sql:.2f} s")
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -32,9 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=200)
     options = parser.parse_args(arguments)
     gc.disable()
+    print(table(measure_stores(options.rounds)))
+
+
+def measure_stores(rounds: int) -> dict[str, list[float]]:
+    """The microseconds of each way, in the order of WAYS, by the name of the store."""
     rows = [pipeline_row(number) for number in range(ROWS)]
     stores = {"embedded": embedded_ways(rows), "DynamoDB": dynamodb_ways(rows)}
-    print(table({name: measure_ways(works, options.rounds) for name, works in stores.items()}))
+    return {name: measure_ways(works, rounds) for name, works in stores.items()}
 
 
 def embedded_ways(rows: Sequence[Item]) -> list[Work]:

@@ -9,9 +9,11 @@ import resource
 import sys
 from collections.abc import Iterator
 from time import process_time
+from typing import NamedTuple
 
 from penstock.formula.core.values import FormulaType
 from penstock.transform.csv_transform import CsvTransform
+from penstock.transform.outcome import RowCounts
 from penstock.transform.plan import Column, FormulaStep, TransformPlan
 from penstock.transform.program import Program
 
@@ -45,8 +47,15 @@ def chunks(rows: int) -> Iterator[bytes]:
     yield ("\n".join(lines) + "\n").encode()
 
 
-def main() -> None:
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+class TransformCost(NamedTuple):
+    """The processor seconds of a file, and its counts."""
+
+    seconds: float
+    counts: RowCounts
+
+
+def measure(rows: int) -> TransformCost:
+    """Send a file with so many rows through the pipeline."""
     transform = CsvTransform(Program(PLAN))
     spent = 0.0
     for chunk in chunks(rows):
@@ -54,7 +63,11 @@ def main() -> None:
         transform.feed(chunk)
         spent += process_time() - started
     transform.finish()
-    counts = transform.ending.counts
+    return TransformCost(spent, transform.ending.counts)
+
+
+def main() -> None:
+    spent, counts = measure(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{counts.rows:,} rows, {counts.failed:,} of them failed")
     print(f"{counts.bytes_read / 1e6:,.0f} MB in, {counts.bytes_written / 1e6:,.0f} MB out")

@@ -1,0 +1,1 @@
+"""The cost of what the console asks of a server with many pipelines."""

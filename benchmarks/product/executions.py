@@ -1,0 +1,43 @@
+"""Ended executions in the lists of a filled catalogue, in the rows that the server writes."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import structs
+
+from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.executions.create import ExecutionRequest
+from penstock.datastore.executions.listed_rows import list_items
+from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.executions.rows import execution_item
+from penstock.datastore.store import Session, Store
+from penstock.datastore.table.port import Item, Put
+
+_BATCH = 25
+_PIPELINES = 100
+_STATES = (
+    *[ExecutionState.SUCCESS] * 16,
+    *[ExecutionState.FAILED] * 3,
+    ExecutionState.CANCELLED,
+)
+
+
+async def add_executions(store: Store, session: Session, ids: Sequence[str], count: int) -> None:
+    """Add executions of up to a hundred of the pipelines, newest last."""
+    samples = [
+        await session.executions.creating.create(ExecutionRequest(pipeline_id=id))
+        for id in ids[:_PIPELINES]
+    ]
+    rows = [row for n in range(count) for row in list_rows(store, samples, n)]
+    for start in range(0, len(rows), _BATCH):
+        await store.table.write([Put(row) for row in rows[start : start + _BATCH]])
+
+
+def list_rows(store: Store, samples: Sequence[Execution], number: int) -> Iterator[Item]:
+    """Yield the rows of one more execution of one of the pipelines."""
+    state, sample = _STATES[number % len(_STATES)], samples[number % len(samples)]
+    now = iso_timestamp(store.clock.now())
+    made = structs.replace(
+        sample, id=store.clock.new_id(), state=state, started_at=now, finished_at=now
+    )
+    yield execution_item(made)
+    yield from list_items(made).values()

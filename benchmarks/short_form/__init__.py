@@ -1,0 +1,1 @@
+"""All benchmarks in a short form, beside the numbers of the last release: `make bench`."""

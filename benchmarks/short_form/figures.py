@@ -1,0 +1,106 @@
+"""The numbers of a run, and how they compare with those of the last release.
+
+Times of two machines do not compare. So each time is also divided by the time of a fixed work that
+runs in the same process, and releases are compared by these ratios. Counted numbers, such as read
+units, are compared as they are.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from time import process_time
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+TOLERANCE: Final = 4 / 3
+"""A number that is larger by more than this is worse."""
+
+_WORKS: Final = 7
+
+Unit: TypeAlias = Literal["µs", "ms", "read units", "write units", "calls"]
+TIMES: Final = frozenset[Unit](("µs", "ms"))
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """One number of one benchmark; of a time, `ratio` is what it is to the fixed work."""
+
+    benchmark: str
+    name: str
+    unit: Unit
+    value: float
+    ratio: float | None = None
+
+    @property
+    def title(self) -> str:
+        return f"{self.benchmark}: {self.name}, {self.unit}"
+
+    @property
+    def compared(self) -> float:
+        return self.value if self.ratio is None else self.ratio
+
+
+def do_fixed_work() -> float:
+    """Run a fixed work of Python, JSON, SQLite and hashing; return its processor seconds."""
+    began = process_time()
+    found: dict[str, int] = {}
+    for n in range(40_000):
+        key = f"key {n % 997}"
+        found[key] = found.get(key, 0) + n
+    rows = [{"id": n, "name": f"row {n}", "tags": ["a", "b"]} for n in range(5_000)]
+    text = json.dumps(rows)
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE t (k PRIMARY KEY, v) WITHOUT ROWID")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", enumerate(map(str, json.loads(text))))
+        connection.execute("SELECT sum(length(v)) FROM t").fetchone()
+    for _ in range(20):
+        hashlib.sha256(text.encode()).digest()
+    return process_time() - began
+
+
+def measure_machine() -> float:
+    """The seconds of the fixed work: the least of several runs."""
+    return min(do_fixed_work() for _ in range(_WORKS))
+
+
+def relate_times(figures: Sequence[Figure], machine: float) -> list[Figure]:
+    """Add to each time its ratio to the fixed work's seconds."""
+    return [
+        msgspec.structs.replace(one, ratio=one.value / machine) if one.unit in TIMES else one
+        for one in figures
+    ]
+
+
+def find_worse(figures: Sequence[Figure], last: Mapping[str, Figure]) -> list[Figure]:
+    """The figures that are worse than those of the last release by more than a third."""
+    known = [(one, last[one.title]) for one in figures if one.title in last]
+    return [one for one, before in known if one.compared > before.compared * TOLERANCE]
+
+
+def table_lines(figures: Sequence[Figure], last: Mapping[str, Figure]) -> Iterator[str]:
+    """The lines of a table; the last column says how many times the last release's it is."""
+    yield "| benchmark | number | now | last release | now / last |"
+    yield "|---|---|--:|--:|--:|"
+    for one in figures:
+        before = last.get(one.title)
+        then, times = "", ""
+        if before is not None:
+            then = f"{before.value:,.1f} {before.unit}"
+            times = f"{one.compared / before.compared:.2f}" if before.compared else "1.00"
+        yield f"| {one.benchmark} | {one.name} | {one.value:,.1f} {one.unit} | {then} | {times} |"
+
+
+def read_figures(path: Path) -> dict[str, Figure]:
+    """Read the figures of a release by their titles; none where there is no such file."""
+    if not path.exists():
+        return {}
+    figures = msgspec.json.decode(path.read_bytes(), type=list[Figure])
+    return {one.title: one for one in figures}
+
+
+def write_figures(path: Path, figures: Sequence[Figure]) -> None:
+    """Write the figures, one on each line."""
+    lines = ",\n".join(msgspec.json.encode(one).decode() for one in figures)
+    path.write_text(f"[\n{lines}\n]\n")
