@@ -45,7 +45,7 @@ test("a row that is gone leaves the list, one behind the pages read so far does 
   expect(ids(withChange([page(false)], "x", row("x", 1)))).toEqual(["x"]);
 });
 
-test("rows of another state, pipeline, creator, time or tag do not fit", () => {
+test("rows of another state, pipeline, creator, time, duration or tag do not fit", () => {
   const one = row("a", 4);
   expect(fits(one, {})).toBe(true);
   expect(fits(one, { states: ["FAILED"] })).toBe(false);
@@ -54,6 +54,11 @@ test("rows of another state, pipeline, creator, time or tag do not fit", () => {
   expect(fits(one, { createdBy: "bob" })).toBe(false);
   expect(fits(one, { from: "2026-11-24T05:00:00.000Z" })).toBe(false);
   expect(fits(one, { to: "2026-11-24T04:00:00.000Z" })).toBe(false);
+  const over = row("b", 4, { finishedAt: "2026-11-24T05:00:00.000Z", durationSeconds: 1.5 });
+  expect(fits(one, { duration: { atLeast: 0 } })).toBe(false);
+  expect(fits(over, { duration: { atLeast: 1.5, atMost: 1.5 } })).toBe(true);
+  expect(fits(over, { duration: { atLeast: 1.501 } })).toBe(false);
+  expect(fits(over, { duration: { atMost: 1.499 } })).toBe(false);
   expect(fits(one, { tags: { all: [{ key: "material", value: "energy" }] } })).toBe(true);
   expect(fits(one, { tags: { all: [{ key: "material", value: "ener" }] } })).toBe(false);
 });

@@ -78,12 +78,29 @@ class TimeSpan(NamedTuple):
 ANY_TIME: Final = TimeSpan()
 
 
+class DurationRange(NamedTuple):
+    """Durations in seconds from one to another, both inclusive; None leaves an end open."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def holds(self, seconds: float | None) -> bool:
+        return seconds is not None and (
+            (self.at_least is None or seconds >= self.at_least)
+            and (self.at_most is None or seconds <= self.at_most)
+        )
+
+
+ANY_DURATION: Final = DurationRange()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupExecutions:
     """The request for a list of executions; no states means any state.
 
     With a pipeline the group may be left out.
-    In the order ENDED_LAST, and with a span of ends, only executions that have ended are listed.
+    In the order ENDED_LAST, and with a span of ends or a range of durations, only executions that
+    have ended are listed. Those that never started have no duration.
     """
 
     group: GroupPath | None = None
@@ -94,16 +111,21 @@ class GroupExecutions:
     created_by: str | None = None
     created: TimeSpan = ANY_TIME
     ended: TimeSpan = ANY_TIME
+    duration: DurationRange = ANY_DURATION
     order: ExecutionOrder = ExecutionOrder.NEWEST_FIRST
 
     @property
     def by_end(self) -> bool:
         return self.order is ExecutionOrder.ENDED_LAST
 
+    @property
+    def ended_only(self) -> bool:
+        return self.by_end or self.ended != ANY_TIME or self.duration != ANY_DURATION
+
     def stages(self) -> list[list[ExecutionState]]:
         """The wanted states, in the order in which executions take them."""
         wanted = self.states or frozenset(ExecutionState)
-        if self.by_end or self.ended != ANY_TIME:
+        if self.ended_only:
             wanted = frozenset(state for state in wanted if state.is_over)
         return [sorted(stage & wanted) for stage in _STAGES if stage & wanted]
 
@@ -281,8 +303,10 @@ def _matches(listed: GroupExecutions, one: Execution) -> bool:
     wanted = term_filter(listed.tags)
     in_state = not listed.states or one.state in listed.states
     ended = _is_ended_within(listed.ended, one.finished_at)
+    if listed.duration != ANY_DURATION and not listed.duration.holds(one.duration_seconds):
+        return False
     tagged = not wanted.restricts or wanted.matches(tags.tag_map(one.tags))
-    return in_state and ended and tagged and (one.state.is_over or not listed.by_end)
+    return in_state and ended and tagged and (one.state.is_over or not listed.ended_only)
 
 
 def _is_created_within(span: TimeSpan, id: str) -> bool:

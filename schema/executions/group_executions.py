@@ -7,9 +7,15 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.errors import blame_field
+from penstock.datastore.errors import BadArgument, blame_field
 from penstock.datastore.executions import records
-from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions, TimeSpan
+from penstock.datastore.executions.group_listing import (
+    ANY_DURATION,
+    DurationRange,
+    ExecutionOrder,
+    GroupExecutions,
+    TimeSpan,
+)
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.executions.state_counts import MOST_COUNTED, StateCount
 from penstock.datastore.roles import GroupPath
@@ -92,6 +98,37 @@ _EndedTo = Annotated[
     DateTime | None,
     strawberry.argument(description="The time before which the executions ended, exclusive."),
 ]
+
+
+@strawberry.input(
+    description="A range of the durations of executions, in seconds, as `durationSeconds` has "
+    "them. Only executions that have ended have a place in it, and of them those that a worker "
+    "started."
+)
+class DurationFilter:
+    at_least: float | None = strawberry.field(
+        default=UNSET, description="The shortest duration, inclusive. The default is any."
+    )
+    at_most: float | None = strawberry.field(
+        default=UNSET, description="The longest duration, inclusive. The default is any."
+    )
+
+    def range(self) -> DurationRange:
+        """The range; raises BadArgument for a negative duration."""
+        given = unset_to_none(self.at_least), unset_to_none(self.at_most)
+        for name, seconds in zip(("atLeast", "atMost"), given, strict=True):
+            if seconds is not None and seconds < 0:
+                raise BadArgument(f"`{name}` of a duration cannot be negative.")
+        return DurationRange(*given)
+
+
+_Duration = Annotated[
+    DurationFilter | None,
+    strawberry.argument(
+        description="The durations of the executions. The default is no restriction. An end of "
+        "the range restricts the list to executions that have ended."
+    ),
+]
 _Order = Annotated[
     ExecutionOrder | None,
     strawberry.argument(description="The order of the executions. The default is newest first."),
@@ -130,6 +167,7 @@ class GroupExecutionQuery:
         created_to: _CreatedTo = UNSET,
         ended_from: _EndedFrom = UNSET,
         ended_to: _EndedTo = UNSET,
+        duration: _Duration = UNSET,
         order: _Order = ExecutionOrder.NEWEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
@@ -137,7 +175,7 @@ class GroupExecutionQuery:
         before: Before = UNSET,
     ) -> Connection[records.Execution]:
         of_pipeline = _parse_pipeline(unset_to_none(pipeline))
-        named = unset_to_none(group)
+        named, lasting = unset_to_none(group), unset_to_none(duration)
         listed = GroupExecutions(
             group=named if of_pipeline else named or info.context.caller.default_group,
             include_child_groups=bool(include_child_groups),
@@ -147,6 +185,7 @@ class GroupExecutionQuery:
             created_by=unset_to_none(created_by),
             created=TimeSpan(*map(parse_time, (created_from, created_to))),
             ended=TimeSpan(*map(parse_time, (ended_from, ended_to))),
+            duration=ANY_DURATION if lasting is None else lasting.range(),
             order=unset_to_none(order) or ExecutionOrder.NEWEST_FIRST,
         )
         return await read_connection(

@@ -15,7 +15,7 @@ import type {
 } from "./types";
 
 export const Executions: Operation<ExecutionsQuery, ExecutionsQueryVariables> = {
-  id: "183f496baadb1fda03f87dfc19f2caecd8d7d6156807604f077fb2d83e5f90dd",
+  id: "f754c00f14f18169ad0966ca9c227e59643691a39a5a957af087c3f5f79d14e0",
   name: "Executions",
 };
 export const ExecutionTotals: Operation<ExecutionTotalsQuery, ExecutionTotalsQueryVariables> = {

@@ -204,6 +204,14 @@ export type DraftCalculationInput = {
   outputs: Array<OutputInput>;
 };
 
+/** A range of the durations of executions, in seconds, as `durationSeconds` has them. Only executions that have ended have a place in it, and of them those that a worker started. */
+export type DurationFilter = {
+  /** The shortest duration, inclusive. The default is any. */
+  atLeast?: number | null | undefined;
+  /** The longest duration, inclusive. The default is any. */
+  atMost?: number | null | undefined;
+};
+
 /** The codes of all failures and errors. New codes may be added. */
 export type ErrorCode =
   /** The manifest run was loaded before, so it is neither claimed nor skipped. */
@@ -274,6 +282,8 @@ export type ErrorCode =
   | "RUN_SKIPPED"
   /** The store did not answer in time; the client can try again later. */
   | "SERVICE_UNAVAILABLE"
+  /** Rows that stood at the moment in question have left since, so that it cannot be shown. */
+  | "SNAPSHOT_GONE"
   /** The request took longer than the server allows. */
   | "TIMEOUT"
   /** The request has no valid credentials. */
@@ -685,6 +695,8 @@ export type RowsInput = {
   time?: string | null | undefined;
   /** The key of the output of the type STRING that is the path of a row's group: that of the pipeline's owner, or one below it. Without it rows belong to the owner. */
   group?: string | null | undefined;
+  /** The number of days, 1 to 36,500, after which rows leave, with the files of their execution. They count from the end of the execution that made them. Without it rows stay for ever. */
+  keepDays?: number | null | undefined;
 };
 
 /** An action on a manifest run, as the history of the run records it. */
@@ -2196,6 +2208,7 @@ export type ExecutionsQueryVariables = Exact<{
   createdBy?: string | null | undefined;
   from?: string | null | undefined;
   to?: string | null | undefined;
+  duration?: DurationFilter | null | undefined;
   order?: ExecutionOrder | null | undefined;
   after?: string | null | undefined;
 }>;

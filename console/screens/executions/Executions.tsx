@@ -6,7 +6,11 @@ import {
   ExecutionsLive,
   ExecutionTotals,
 } from "../../graphql/generated/executions";
-import type { ExecutionState, ExecutionsQuery } from "../../graphql/generated/types";
+import type {
+  DurationFilter,
+  ExecutionState,
+  ExecutionsQuery,
+} from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
 import { Field, GroupField } from "../../parts/fields";
 import { StateBadge } from "../../parts/marks";
@@ -47,6 +51,7 @@ export default function Executions() {
     createdBy: search.get("by"),
     from: search.get("from"),
     to: search.get("to"),
+    duration: durationOf(search),
     order: "NEWEST_FIRST" as const,
   };
   const pages = usePages(ExecutionsPage, variables, (page) => page.executions);
@@ -111,6 +116,8 @@ export default function Executions() {
             value={variables.to}
             onChange={(to) => change({ to })}
           />
+          <SecondsField label="Took at least (s)" name="atLeast" />
+          <SecondsField label="Took at most (s)" name="atMost" />
         </div>
         <label className="check">
           <input
@@ -160,10 +167,35 @@ export default function Executions() {
   );
 }
 
-const NARROWING = ["state", "pipeline", "by", "tag", "from", "to"];
+const NARROWING = ["state", "pipeline", "by", "tag", "from", "to", "atLeast", "atMost"];
 
 function isFiltered(search: URLSearchParams): boolean {
   return NARROWING.some((name) => search.has(name));
+}
+
+/** The range of durations in the address; null without one. */
+function durationOf(search: URLSearchParams): DurationFilter | null {
+  const [atLeast, atMost] = ["atLeast", "atMost"].map((name) => {
+    const seconds = Number(search.get(name) || NaN);
+    return seconds >= 0 ? seconds : null;
+  });
+  return atLeast == null && atMost == null ? null : { atLeast, atMost };
+}
+
+function SecondsField({ label, name }: { label: string; name: string }) {
+  const { search, change } = useAddress();
+  return (
+    <Field label={label}>
+      <input
+        type="number"
+        min={0}
+        step="any"
+        inputMode="decimal"
+        value={search.get(name) ?? ""}
+        onChange={(event) => change({ [name]: event.target.value || null })}
+      />
+    </Field>
+  );
 }
 
 interface AddressFieldProps {

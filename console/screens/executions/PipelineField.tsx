@@ -1,5 +1,5 @@
 import { useDeferredValue, useId, useState } from "react";
-import { useAnswer } from "../../app/queries";
+import { useAnswer, useServices } from "../../app/queries";
 import { ChosenPipeline, PipelineChoices } from "../../graphql/generated/executions";
 import { Field } from "../../parts/fields";
 import { RemovablePill } from "../../parts/marks";
@@ -13,6 +13,7 @@ interface PipelineFieldProps {
 
 /** Chooses one pipeline: its name is completed while it is typed. */
 export function PipelineField({ group, value, onChange }: PipelineFieldProps) {
+  const { api } = useServices();
   const id = useId();
   const [typed, setTyped] = useState("");
   const name = useDeferredValue(typed.trim());
@@ -23,12 +24,21 @@ export function PipelineField({ group, value, onChange }: PipelineFieldProps) {
     { enabled: name !== "", keep: true },
   );
   const choices = found.data?.pipelines.nodes ?? [];
-  const type = (text: string) => {
-    setTyped(text);
-    const taken = choices.find((one) => one.name === text);
+  const choose = (taken: { id: string } | undefined) => {
     if (!taken) return;
     setTyped("");
     onChange(taken.id);
+  };
+  const type = (text: string, isPicked: boolean) => {
+    setTyped(text);
+    if (isPicked) choose(choices.find((one) => one.name === text));
+  };
+  // The enter key may come before the names do.
+  const enter = async () => {
+    const startsWith = typed.trim();
+    if (!startsWith) return;
+    const { nodes } = (await api.run(PipelineChoices, { group, name: { startsWith } })).pipelines;
+    choose(nodes.find((one) => one.name === startsWith) ?? nodes[0]);
   };
   if (value !== null) {
     return (
@@ -49,7 +59,10 @@ export function PipelineField({ group, value, onChange }: PipelineFieldProps) {
         list={id}
         value={typed}
         placeholder="its name"
-        onChange={(event) => type(event.target.value)}
+        onChange={(event) => type(event.target.value, isPick(event.nativeEvent))}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") void enter();
+        }}
       />
       <datalist id={id}>
         {choices.map((one) => (
@@ -60,4 +73,9 @@ export function PipelineField({ group, value, onChange }: PipelineFieldProps) {
       </datalist>
     </Field>
   );
+}
+
+/** Whether an input took one of the offered names, and no letter that was typed. */
+function isPick(event: Event): boolean {
+  return !(event instanceof InputEvent) || event.inputType === "insertReplacementText";
 }

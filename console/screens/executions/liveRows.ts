@@ -1,4 +1,5 @@
 import type {
+  DurationFilter,
   ExecutionsQuery,
   ExecutionsQueryVariables,
   TagInput,
@@ -8,7 +9,7 @@ type Row = ExecutionsQuery["executions"]["nodes"][number];
 
 /** Whether a list asked for with these variables holds a row; of the group's are all that come. */
 export function fits(row: Row, wanted: ExecutionsQueryVariables): boolean {
-  const { states, pipeline, createdBy, from, to, tags } = wanted;
+  const { states, pipeline, createdBy, from, to, duration, tags } = wanted;
   const all = ([tags?.all ?? []] as const).flat();
   return (
     (!states || ([states] as const).flat().includes(row.state)) &&
@@ -16,8 +17,15 @@ export function fits(row: Row, wanted: ExecutionsQueryVariables): boolean {
     (!createdBy || row.createdBy === createdBy) &&
     (!from || row.createdAt >= from) &&
     (!to || row.createdAt < to) &&
+    (!duration || lasts(row, duration)) &&
     all.every((tag) => row.tags.some((one) => carries(one, tag)))
   );
+}
+
+/** Whether an execution has ended after a time of the range. */
+function lasts(row: Row, { atLeast, atMost }: DurationFilter): boolean {
+  const seconds = row.finishedAt ? row.durationSeconds : null;
+  return seconds != null && seconds >= (atLeast ?? 0) && seconds <= (atMost ?? Infinity);
 }
 
 /** Whether a tag is another one or below it, whatever the case of letters. */

@@ -8,6 +8,7 @@ import pytest
 from penstock.datastore.access.access import Budget
 from penstock.datastore.errors import BadArgument, LimitExceeded, NotFound
 from penstock.datastore.executions.group_listing import (
+    DurationRange,
     ExecutionOrder,
     GroupExecutions,
     TimeSpan,
@@ -151,6 +152,45 @@ async def test_executions_by_their_end(store: Store, pipeline: Pipeline, watch: 
         ):
             expected = [id for id in wanted if id in ids]
             assert await list_ids(store, order=order, ended=span) == expected, (order, span)
+
+
+async def test_executions_by_the_time_that_they_took(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    external = store.open_session(ANN).executions.external
+    made = []
+    for milliseconds in (1_500, 250, 60_000):
+        one = await ready_execution(store, pipeline)
+        claimed = await external.claim(one.id, "w")
+        watch.move(timedelta(milliseconds=milliseconds))
+        await external.fail(one.id, claimed.execution.fence, "BROKEN", "It broke.")
+        made.append(one.id)
+    slow, quick, slowest = made
+    never = await begin_execution(store, pipeline)
+    await cancel(store, never)
+    at_work = await ready_execution(store, pipeline)
+    await external.claim(at_work.id, "w")
+    watch.move(timedelta(seconds=2))
+    for (least, most), ids in {
+        (1.5, None): [slowest, slow],
+        (1.501, None): [slowest],
+        (None, 1.5): [quick, slow],
+        (None, 1.499): [quick],
+        (0.25, 60): [slowest, quick, slow],
+        (0, 0.2): [],
+        (2, 1): [],
+    }.items():
+        span = DurationRange(least, most)
+        for size in (1, 10):
+            assert await list_ids(store, size, duration=span) == ids, span
+            assert await list_ids(store, size, duration=span, order=OLDEST) == ids[::-1], span
+    by_end = [slowest, quick]
+    long = DurationRange(0.2, 100)
+    assert (await list_ids(store, duration=long, order=ENDED))[:2] == by_end
+    assert await list_ids(store, duration=long, states=states(IN_PROGRESS, CANCELLED)) == []
+    assert await list_ids(store, duration=long, who=ANN) == [slowest, quick, slow]
+    with pytest.raises(NotFound):
+        await list_ids(store, duration=long, who=EVE)
 
 
 @on_sqlite
@@ -312,5 +352,25 @@ async def test_a_rare_creator_is_found_within_the_budget_of_each_page(
         for size in (1, 5):
             assert await list_ids(tight, size, **filtered) == [rare.id]
     asked = GroupExecutions(group=USA, tags=TagFilter(all=tags("rare=yes")))
+    page = await tight.open_session(SUPER).executions.of_groups.page(asked, Window(size=1))
+    assert (page.entries, page.more) == ((), True)
+
+
+@on_sqlite
+async def test_a_rare_duration_is_found_within_the_budget_of_each_page(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    external = store.open_session(ANN).executions.external
+    made = [await ready_execution(store, pipeline) for _ in range(12)]
+    for seconds, one in enumerate(made[::-1]):
+        claimed = await external.claim(one.id, "w")
+        watch.move(timedelta(seconds=seconds))
+        await external.fail(one.id, claimed.execution.fence, "BROKEN", "It broke.")
+    tight = Store(store.table, files=store.files, list_budget=Budget(units=5, rounds=1))
+    slowest = DurationRange(at_least=11)
+    for order in (ENDED, ExecutionOrder.NEWEST_FIRST):
+        for size in (1, 5):
+            assert await list_ids(tight, size, duration=slowest, order=order) == [made[0].id]
+    asked = GroupExecutions(group=USA, duration=slowest)
     page = await tight.open_session(SUPER).executions.of_groups.page(asked, Window(size=1))
     assert (page.entries, page.more) == ((), True)

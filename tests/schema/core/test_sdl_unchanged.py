@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "3469377f5a6d0a0106ec671f282e7b46eed912dfbc25e4a8eac6cf02c9528573"
+STRUCTURE = "bd66483b096a75981629e53fe469367b11656f77d82cbfebd00f5e855d2ada0e"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -16,10 +16,11 @@ from tests.support.graphql_client import ROOT, Ask, as_caller, tag_inputs
 
 LISTED = """query($group: GroupPath, $below: Boolean, $states: [ExecutionState!], $pipeline: ID,
     $tags: TagFilter, $by: ID, $from: DateTime, $to: DateTime, $endedFrom: DateTime,
-    $endedTo: DateTime, $order: ExecutionOrder, $first: Int, $after: String) {
+    $endedTo: DateTime, $duration: DurationFilter, $order: ExecutionOrder, $first: Int,
+    $after: String) {
   executions(group: $group, includeChildGroups: $below, states: $states, pipeline: $pipeline,
     tags: $tags, createdBy: $by, createdFrom: $from, createdTo: $to, endedFrom: $endedFrom,
-    endedTo: $endedTo, order: $order, first: $first, after: $after) {
+    endedTo: $endedTo, duration: $duration, order: $order, first: $first, after: $after) {
     nodes { id state pipeline { name } } pageInfo { hasNextPage endCursor } } }"""
 STRANGER = as_caller("eve", "/eu=admin")
 LONG_AGO, LATER = "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
@@ -60,6 +61,12 @@ async def test_every_argument_narrows_the_list(ask: Ask) -> None:
         ({"endedFrom": LONG_AGO}, [over]),
         ({"endedFrom": LONG_AGO, "endedTo": LATER, "states": ["WAITING"]}, []),
         ({"endedTo": LONG_AGO, "order": "ENDED_LAST"}, []),
+        ({"duration": None}, both),
+        ({"duration": {}}, both),
+        ({"duration": {"atLeast": 0}}, [over]),
+        ({"duration": {"atLeast": None, "atMost": 1e9}, "order": "ENDED_LAST"}, [over]),
+        ({"duration": {"atLeast": 1e9}}, []),
+        ({"duration": {"atLeast": 0}, "states": ["WAITING"]}, []),
     ]
     for given, found in wanted:
         assert await ids(ask, ROOT, **given) == found, given
@@ -86,7 +93,12 @@ async def test_a_cursor_opens_only_in_its_own_list(ask: Ask) -> None:
     first = (await ask(LISTED, given, READER)).value
     cursor = first["pageInfo"]["endCursor"]
     assert await ids(ask, states=states[::-1], after=cursor) == made[1::-1]
-    for other in ({"states": states[:2]}, {"states": states, "by": "root"}, {"order": None}):
+    for other in (
+        {"states": states[:2]},
+        {"states": states, "by": "root"},
+        {"states": states, "duration": {"atMost": 1}},
+        {"order": None},
+    ):
         answer = await ask(LISTED, {"group": "/usa", "after": cursor, **other}, READER)
         assert answer.code == "BAD_USER_INPUT"
 
@@ -99,6 +111,9 @@ async def test_a_cursor_opens_only_in_its_own_list(ask: Ask) -> None:
         ({"group": "/nowhere"}, "NOT_FOUND"),
         ({"group": "usa"}, "BAD_USER_INPUT"),
         ({"first": 1_000_000}, "BAD_USER_INPUT"),
+        ({"duration": {"atLeast": -0.1}}, "BAD_USER_INPUT"),
+        ({"duration": {"atMost": -1}}, "BAD_USER_INPUT"),
+        ({"duration": {"atMost": "long"}}, "BAD_USER_INPUT"),
         ({"tags": {"all": tag_inputs("=")}}, "BAD_USER_INPUT"),
     ],
 )

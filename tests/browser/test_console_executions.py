@@ -1,0 +1,116 @@
+"""The screens of executions: every filter of the list, its bars, and what one execution shows."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.console import (
+    CONCRETE,
+    ask,
+    assert_quiet,
+    go_to,
+    open_console,
+    pipeline_id,
+    run_rows,
+)
+from tests.install import skip_reason
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(skip_reason("console") is not None, reason="the console has no packages"),
+]
+
+FACTS = """query($id: ID!) { execution(id: $id) {
+  durationSeconds createdAt createdBy startedAt finishedAt } }"""
+CREATE = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
+  ... on CreateExecutionPayload { execution { id } } ... on UserError { message } } }"""
+LOCAL_MINUTE = """([at, minutes]) => {
+  const time = new Date(Date.parse(at) + minutes * 60000);
+  return new Date(time - time.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+}"""
+BARS = "all => all.map((one) => [one.className.baseVal, one.querySelector('title').textContent])"
+
+
+def rows_of(page: Page, name: str) -> Locator:
+    """The rows of the list with the name of an input."""
+    rows = page.get_by_role("region", name="List of executions").get_by_role("row")
+    return rows.filter(has_text=name)
+
+
+async def fill(page: Page, label: str, text: str) -> None:
+    await page.get_by_label(label).fill(text)
+    await page.get_by_label(label).press("Enter")
+
+
+async def test_executions_are_narrowed_by_tag_pipeline_person_time_and_duration(
+    visit: Visit,
+) -> None:
+    page = await open_console(visit)
+    given = {
+        "pipelineId": await pipeline_id(page, "sap:emissions:pipeline"),
+        "inputName": "waits.csv",
+        "tags": [{"key": "run", "value": "night/2"}],
+    }
+    await ask(page, CREATE, input=given)
+    facts = await ask(page, FACTS, id=await run_rows(page, name="ended.csv"))
+    took, made = facts["durationSeconds"], facts["createdAt"]
+    before = await page.evaluate(LOCAL_MINUTE, [made, 0])
+    behind = await page.evaluate(LOCAL_MINUTE, [made, 2])
+    await go_to(visit, "/executions?group=%2F")
+    waits, ended = rows_of(page, "waits.csv"), rows_of(page, "ended.csv")
+    for label, text, shown in (
+        ("Tag", "Run=Night", (1, 0)),
+        ("Tag", "run=nigh", (0, 0)),
+        ("Created by", facts["createdBy"], (1, 1)),
+        ("Created by", "nobody", (0, 0)),
+        ("Created from", before, (1, 1)),
+        ("Created from", behind, (0, 0)),
+        ("Created before", before, (0, 0)),
+        ("Created before", behind, (1, 1)),
+        ("Took at least (s)", str(took), (0, 1)),
+        ("Took at least (s)", f"{took + 0.001:.3f}", (0, 0)),
+        ("Took at most (s)", str(took), (0, 1)),
+        ("Took at most (s)", "0", (0, int(took == 0))),
+    ):
+        await fill(page, label, text)
+        await expect(waits).to_have_count(shown[0])
+        await expect(ended).to_have_count(shown[1])
+        await page.reload()
+        await expect(waits).to_have_count(shown[0])
+        await expect(ended).to_have_count(shown[1])
+        await fill(page, label, "")
+        await expect(waits).to_have_count(1)
+        await expect(ended).to_have_count(1)
+    await page.get_by_label("Pipeline").fill(CONCRETE[:8])
+    await page.get_by_label("Pipeline").press("Enter")
+    await expect(page.get_by_role("button", name=f"Remove {CONCRETE}")).to_be_visible()
+    await expect(waits).to_have_count(0)
+    await expect(ended).to_have_count(1)
+    await page.get_by_role("button", name=f"Remove {CONCRETE}").click()
+    await page.get_by_role("checkbox", name=re.compile("waiting")).check()
+    await expect(waits).to_have_count(1)
+    await expect(ended).to_have_count(0)
+    assert_quiet(visit)
+
+
+async def test_the_timeline_has_a_bar_of_each_execution_that_leads_to_it(visit: Visit) -> None:
+    page = await open_console(visit)
+    made = [await run_rows(page, name=f"bar {number}.csv") for number in range(3)]
+    by = f"group=%2F&pipeline={quote(await pipeline_id(page), safe='')}&state=SUCCESS"
+    await go_to(visit, f"/executions?{by}")
+    await expect(rows_of(page, "bar 2.csv")).to_have_count(1)
+    bars = page.get_by_role("img", name=re.compile("^Timeline of")).locator("rect")
+    described = await bars.evaluate_all(BARS)
+    assert {state for state, _ in described} == {"SUCCESS"}
+    assert all(title.startswith(f"{CONCRETE}: success, ") for _, title in described)
+    places = await bars.evaluate_all("all => all.map((one) => one.x.baseVal.value)")
+    assert places == sorted(places, reverse=True)  # the newest execution is the last in time
+    assert len(places) >= len(made)
+    await bars.nth(2).click()
+    await expect(page.get_by_role("heading", name="bar 0.csv")).to_be_visible()
+    await page.go_back()
+    await expect(rows_of(page, "bar 2.csv")).to_have_count(1)
+    assert_quiet(visit)
