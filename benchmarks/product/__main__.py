@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from benchmarks.peers.results_page import replace_between_marks
-from benchmarks.product.measure import ProductCost, measure_product
+from benchmarks.product.measure import Load, ProductCost, measure_product
 from benchmarks.product.stores import DYNAMODB, EMBEDDED, fill_store
 from tests.support.stores import aws_environment
 
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, size in places:
         with TemporaryDirectory() as folder, aws_environment():
             filled = fill_store(name, size, Path(folder))
-            cost = measure_product(filled, options.seconds, Path(folder))
+            cost = measure_product(filled, Load(options.seconds), Path(folder))
         tables.append("\n".join(table_lines(name, size, cost)))
         print(tables[-1], "\n", sep="", flush=True)
     if options.write is not None:

@@ -22,8 +22,6 @@ from tests.support.penstock_command import Server, start_server, token_of
 
 CALLERS: Final = 32
 _SEED: Final = 22
-_REQUESTS: Final = 2_000
-_METERED: Final = 20
 _WARM_UP: Final = 0.5
 _QUIET: Final = {"rate_limit_per_second": 0, "access_log": False}
 _ROLES: Final = (
@@ -35,6 +33,14 @@ _ROLES: Final = (
 
 class WrongData(Exception):
     """An answer holds errors, or refuses the operation."""
+
+
+class Load(NamedTuple):
+    """The length of a measurement: seconds an operation, different requests, metered requests."""
+
+    seconds: float
+    requests: int = 2_000
+    metered: int = 20
 
 
 class OperationCost(NamedTuple):
@@ -62,20 +68,20 @@ class _Units(NamedTuple):
     calls: float
 
 
-def measure_product(filled: FilledStore, seconds: float, folder: Path) -> ProductCost:
-    """Measure each operation of 32 callers for so many seconds."""
-    units = asyncio.run(_count_units(filled))
+def measure_product(filled: FilledStore, load: Load, folder: Path) -> ProductCost:
+    """Measure each operation, with 32 callers."""
+    units = asyncio.run(_count_units(filled, load.metered))
     options = ("--port", "0", "--data-dir", str(filled.data_dir))
     unlimited = {"PENSTOCK_RATE_LIMIT_PER_SECOND": "0"}
     with start_server(folder / "log", *options, **filled.settings, **unlimited) as server:
         own, others = cores()
         os.sched_setaffinity(server.process.pid, {own})
         stay_on(others)
-        found = [_measure(server, filled, one, units[one.title], seconds) for one in OPERATIONS]
+        found = [_measure(server, filled, one, units[one.title], load) for one in OPERATIONS]
         return ProductCost(found, usage(server.process.pid).memory)
 
 
-async def _count_units(filled: FilledStore) -> dict[str, _Units]:
+async def _count_units(filled: FilledStore, count: int) -> dict[str, _Units]:
     settings = filled.load_settings()
     async with open_table(settings) as table, open_files(settings) as files:
         metered = MeteredTable(table)
@@ -84,31 +90,31 @@ async def _count_units(filled: FilledStore) -> dict[str, _Units]:
             found = {}
             for operation in OPERATIONS:
                 before = metered.units.rcu, metered.units.wcu, metered.units.calls
-                for body in _draw_bodies(operation, filled.subjects, _METERED, "units"):
+                for body in _draw_bodies(operation, filled.subjects, count, "units"):
                     answer = await app.client.post(
                         "/graphql", content=body, headers={"content-type": "application/json"}
                     )
                     _check(answer.content)
                 after = metered.units.rcu, metered.units.wcu, metered.units.calls
-                parts = [(end - begin) / _METERED for begin, end in zip(before, after, strict=True)]
+                parts = [(end - begin) / count for begin, end in zip(before, after, strict=True)]
                 found[operation.title] = _Units(*parts)
             return found
 
 
 def _measure(
-    server: Server, filled: FilledStore, operation: ConsoleOperation, units: _Units, seconds: float
+    server: Server, filled: FilledStore, operation: ConsoleOperation, units: _Units, load: Load
 ) -> OperationCost:
     port, pid = int(server.url.rpartition(":")[2]), server.process.pid
-    bodies = _draw_bodies(operation, filled.subjects, _REQUESTS, "load")
+    bodies = _draw_bodies(operation, filled.subjects, load.requests, "load")
     tokens = _sign_tokens(filled.data_dir)
     requests = [
         request(port, "/graphql", body, {**tokens[n % CALLERS], "traceparent": _trace(n)})
         for n, body in enumerate(bodies)
     ]
     with closing(LoadGenerator(port, requests, CALLERS, every=50)) as generator:
-        generator.run(min(_WARM_UP, seconds))
+        generator.run(min(_WARM_UP, load.seconds))
         before = usage(pid)
-        loaded = generator.run(seconds)
+        loaded = generator.run(load.seconds)
         after = usage(pid)
     for body in loaded.samples.values():
         _check(body)

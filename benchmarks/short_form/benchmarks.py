@@ -75,12 +75,12 @@ def measure_sink() -> list[Figure]:
 
 
 def measure_product() -> list[Figure]:
-    from benchmarks.product.measure import measure_product as measure  # noqa: PLC0415 - see above
+    from benchmarks.product import measure as product  # noqa: PLC0415 - see above
     from benchmarks.product.stores import EMBEDDED, fill_store  # noqa: PLC0415 - see above
 
     with TemporaryDirectory() as folder:
         filled = fill_store(EMBEDDED, 1_000, Path(folder))
-        found = measure(filled, 1.0, Path(folder)).operations
+        found = product.measure_product(filled, product.Load(1.0), Path(folder)).operations
     times = {one.title: one.processor * 1e3 for one in found}
     reads = {one.title: one.read_units for one in found}
     writes = {one.title: one.write_units for one in found if one.write_units}
