@@ -7,9 +7,12 @@ as much for the worst one. Numbers are the least of five rounds, in microseconds
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
+from typing import Any
 
 import orjson
 
@@ -18,12 +21,17 @@ from penstock.datastore.access.work import (
     file_units,
     formula_units,
     notification_units,
+    point_units,
     renaming_units,
     sample_units,
     step_units,
 )
 from penstock.datastore.change_log.rows import Change, ChangeKind, change_of, change_write
 from penstock.datastore.datasets.csv import read_table
+from penstock.datastore.kept_rows.metric_plan import MetricPlan
+from penstock.datastore.kept_rows.metric_series import SeriesRequest, SeriesTotals
+from penstock.datastore.kept_rows.read_totals import Every, Total
+from penstock.datastore.kept_rows.repository import SnapshotTotals
 from penstock.datastore.ngsi.notification import (
     NotificationDefaults,
     read_headers,
@@ -46,6 +54,7 @@ from penstock.formula.evaluate import compile_formula
 from penstock.schema import schema
 from penstock.schema.engine.cost import BODY_BYTES, document_cost
 from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
+from tests.datastore.kept_rows.test_metric_plan import OUTPUT, metric
 from tests.datastore.ngsi.sample_destinations import open_destinations
 from tests.datastore.ngsi.sample_sinks import open_world
 from tests.datastore.ngsi.stored_samples import store_samples
@@ -56,6 +65,8 @@ from tests.support.stores import open_table
 
 ROUNDS = 5
 OBJECTS = 100
+HOURS = 2_000
+OUTPUTS = 10
 LIST = """query($n: Int!) { pipelines(group: "/usa/northwest", first: $n) {
   nodes { id name version owner description createdAt tags { key value } } } }"""
 USUAL = "{ pipelines(first: 20) { nodes { id name version owner tags { key value } } } }"
@@ -185,6 +196,22 @@ async def work_of_samples() -> dict[str, float]:
     return {"samples of a chart": taken / sample_units(MAX_POINTS)}
 
 
+def work_of_series() -> dict[str, float]:
+    """Measure the points of a series of ten outputs."""
+    start, hour = datetime(2025, 1, 1, tzinfo=UTC), timedelta(hours=1)
+    values: dict[str, Any] = {"count:kwh": 2, "sum:kwh": Decimal("1.5")}
+    totals = [Total(start + n * hour, start + (n + 1) * hour, {}, 2, values) for n in range(HOURS)]
+    plan = MetricPlan(metric("top", *[OUTPUT] * OUTPUTS), {})
+    wanted = SeriesRequest(start=start, end=start + HOURS * hour, every=Every.HOUR)
+    read = {"p": SnapshotTotals("2025-01-01T00:00:00.000Z", totals)}
+    units = point_units(HOURS * OUTPUTS, HOURS * OUTPUTS)
+
+    def compute(_: int) -> object:
+        return SeriesTotals(plan, plan.leaves(), wanted, read).list_points()
+
+    return {"points of a series": least(compute, units)}
+
+
 async def least_of(ask: Callable[[], Awaitable[object]]) -> float:
     times = []
     for _ in range(10 * ROUNDS):
@@ -198,9 +225,8 @@ def measure_all() -> dict[str, float]:
     """The microseconds of a unit of each kind of work."""
     measured = asyncio.run(work_of_objects())
     measured |= asyncio.run(work_of_samples())
-    return (
-        measured | work_of_documents() | work_of_formulas() | work_of_bodies() | work_of_changes()
-    )
+    measured |= work_of_documents() | work_of_formulas() | work_of_bodies() | work_of_changes()
+    return measured | work_of_series()
 
 
 def main() -> None:

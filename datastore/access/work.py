@@ -33,6 +33,9 @@ TEXT_WORK: Final = 5_000
 FILE_BYTES: Final = 200
 """Bytes of a file of rows that are read and checked in one unit."""
 
+PACKED_BYTES: Final = 4_000
+"""Bytes of an input that a worker makes CSV, in one unit: the work is in a process of its own."""
+
 LOADED_BYTES: Final = 400
 """Bytes of a stored dataset that are read into memory in one unit."""
 
@@ -44,6 +47,12 @@ NOTIFIED_BYTES: Final = 200
 
 READ_SAMPLES: Final = 2
 """Samples that are read for a chart or an aggregate in one unit."""
+
+POINT_PARTS: Final = 5
+"""Values of outputs of which points of a series are computed in one unit."""
+
+VISITED_INPUTS: Final = 150
+"""Inputs of metrics that are visited for such values in one unit."""
 
 INCLUDED_CALLS: Final = 20
 """Calls of the store that an operation may make beyond one for each unit of its cost."""
@@ -131,6 +140,11 @@ def file_units(size: int) -> int:
     return size // FILE_BYTES
 
 
+def packed_units(size: int) -> int:
+    """Return the units of making CSV of an input of this many bytes that is of another kind."""
+    return size // PACKED_BYTES
+
+
 def load_units(size: int) -> int:
     """Return the units of reading a stored dataset of this many bytes into memory."""
     return size // LOADED_BYTES
@@ -139,6 +153,14 @@ def load_units(size: int) -> int:
 def sample_units(samples: int) -> int:
     """Return the units of reading so many samples for a chart."""
     return samples // READ_SAMPLES
+
+
+def point_units(parts: int, visits: int) -> int:
+    """Return the units of computing points of a series from so many values of outputs.
+
+    `visits` are the inputs of metrics that are visited to find these values.
+    """
+    return parts // POINT_PARTS + visits // VISITED_INPUTS
 
 
 def change_units(count: int) -> int:

@@ -79,6 +79,15 @@ async def require_reach(access: Access, pipeline: Pipeline, execution: Execution
             raise NotPermitted(f"It writes rows of {group}, which needs the role CONTRIBUTOR.")
 
 
+async def needs_starter(access: Access, execution: Execution) -> bool:
+    """Whether only a caller may start an execution, because it writes rows that are kept.
+
+    Whoever uploaded its input may write no rows any more, and only their own token would tell.
+    """
+    plan = await find_plan(access.table, execution.id)
+    return plan is not None and plan.rows is not None
+
+
 def keeps_rows_by_group(pipeline: Pipeline) -> bool:
     """Whether the rows that the pipeline keeps belong to the groups that an output names."""
     rows = pipeline.transformer.rows

@@ -6,12 +6,13 @@ Any process may do it at any time.
 from asyncio import Semaphore, gather
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.executions.access import needs_starter
 from penstock.datastore.executions.claims import with_end_state
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.queue import due_executions
@@ -41,6 +42,19 @@ UPLOAD_GRACE: Final = timedelta(minutes=10)
 """The extra time for an upload that began in time, and for a request to store its rows."""
 
 
+class _Reason(NamedTuple):
+    """The reason why an execution did not begin."""
+
+    code: str
+    message: str
+
+
+_NO_INPUT: Final = _Reason("NO_INPUT", "No input was uploaded in time.")
+_NOT_STARTED: Final = _Reason(
+    "NOT_STARTED", "Its input was uploaded, but nobody who may write its rows started it in time."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutionMaintenance:
     """One pass of the maintenance of executions."""
@@ -52,8 +66,8 @@ class ExecutionMaintenance:
     async def find_uploads(self) -> int:
         """Make executions ready whose input was uploaded, and fail those that waited too long.
 
-        Returns the number of uploads found. It asks for the file of each execution that waits for
-        one.
+        Those that write rows wait for a caller who may. Returns the number of uploads found. It
+        asks for the file of each execution that waits for one.
         """
         places = Semaphore(PLACES)
 
@@ -81,27 +95,33 @@ class ExecutionMaintenance:
         """Do what is due for an execution that waits for its input; tell whether it came."""
         if execution.deleted_at is not None:
             await self._removal.remove(execution)
-        elif await self._is_uploaded(execution):
+            return False
+        is_uploaded = await self._is_uploaded(execution)
+        waits = is_uploaded and await needs_starter(self.access, execution)
+        if is_uploaded and not waits and await self._make_ready(execution):
             return True
-        elif self._is_late(execution):
-            await self._fail_without_input(execution)
+        if self._is_late(execution):
+            await self._fail(execution, _NOT_STARTED if waits else _NO_INPUT)
         return False
 
     async def _is_uploaded(self, execution: Execution) -> bool:
-        if not awaits_upload(execution) or await self.files.stat(ingest_key(execution)) is None:
+        if not awaits_upload(execution):
             return False
+        return await self.files.stat(ingest_key(execution)) is not None
+
+    async def _make_ready(self, execution: Execution) -> bool:
         return await make_ready(self.access, self.files, execution, SYSTEM_USER) is not None
 
     def _is_late(self, execution: Execution) -> bool:
         until = execution.upload_until or execution.created_at
         return until < iso_timestamp(self.access.clock.now() - UPLOAD_GRACE)
 
-    async def _fail_without_input(self, execution: Execution) -> None:
+    async def _fail(self, execution: Execution, reason: _Reason) -> None:
         now = self.access.clock.now()
         failed = msgspec.structs.replace(
             with_end_state(execution, ExecutionState.FAILED, now, self.rules),
-            code="NO_INPUT",
-            message="No input was uploaded in time.",
+            code=reason.code,
+            message=reason.message,
         )
         event = TransitionEvent(EventKind.FAILED, SYSTEM_USER, iso_timestamp(now))
         try:

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
-from penstock.datastore.errors import IllegalState, NotFound, Unavailable
-from penstock.datastore.executions.access import require_control, require_reach
+from penstock.datastore.access.work import packed_units
+from penstock.datastore.errors import IllegalState, NotFound, NotPermitted, Unavailable
+from penstock.datastore.executions.access import needs_starter, require_control, require_reach
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.listing import ExecutionFilter, ListExecutions
 from penstock.datastore.executions.pinned_inputs import copy_upload
@@ -22,12 +24,14 @@ from penstock.datastore.executions.records import (
     ExecutionState,
 )
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
+from penstock.datastore.input_files.convert import stored_kind
 from penstock.datastore.objects.port import Files, Stat, UploadForm
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.table.commit import Attempts, StaleRead, commit
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.pages import Window
 from penstock.datastore.text import is_id
+from penstock.transform.problems import InputRefused
 
 CONTENT_TYPE = "text/csv"
 KEY_TOLERANCE = timedelta(seconds=10)
@@ -99,7 +103,21 @@ class Uploads:
         if confirmed.ready_at is None:
             raise IllegalState(f"It is {confirmed.state.value}.", confirmed.state.name)
         self.on_ready()
+        await self._pay_conversion(confirmed)
         return confirmed
+
+    async def _pay_conversion(self, execution: Execution) -> None:
+        """Let the creator owe what a worker does to make CSV of an input of another kind.
+
+        Nobody else pays for a file that they did not send, such as a bucket that told of it.
+        """
+        units = packed_units(execution.bytes_total or 0)
+        if not units or execution.created_by != self.access.caller.user_id:
+            return
+        # The worker says what is wrong with an input that is refused, or gone already.
+        with suppress(InputRefused, NotFound):
+            if await stored_kind(self.files, input_key(execution)) is not None:
+                self.access.work.owe(units)
 
     async def confirm_key(self, key: str) -> Execution | None:
         """Confirm the upload under this object key; None if no execution has this key."""
@@ -112,7 +130,7 @@ class Uploads:
         execution = await find_execution(self.access.table, named["id"])
         if execution is None or ingest_key(execution) != key:
             return None
-        return await self.confirm(execution.id)
+        return await self._confirm_told(execution)
 
     async def _confirm_earlier_key(self, key: str, named: re.Match[str]) -> Execution | None:
         """Confirm an upload for an execution of an earlier release, whose key has no id.
@@ -126,10 +144,20 @@ class Uploads:
             return None  # no execution was made at such a time
         pipeline = await ResourceReader(PIPELINE, self.access).one(named["pipeline"])
         page = await ListExecutions(self.access).page(pipeline, listed, Window(size=MAX_CANDIDATES))
-        for id, execution in page.entries:
+        for _, execution in page.entries:
             if ingest_key(execution) == key:
-                return await self.confirm(id)
+                return await self._confirm_told(execution)
         return None
+
+    async def _confirm_told(self, execution: Execution) -> Execution:
+        """Confirm an upload that an event tells of.
+
+        Raises NotPermitted where a caller has to start the execution, unless its creator told.
+        """
+        is_own = execution.created_by == self.access.caller.user_id
+        if not is_own and await needs_starter(self.access, execution):
+            raise NotPermitted("It writes rows, so a caller who may write them starts it.")
+        return await self.confirm(execution.id)
 
 
 def awaits_upload(execution: Execution) -> bool:

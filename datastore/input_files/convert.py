@@ -31,6 +31,18 @@ CSV_TYPE: Final = "text/csv; charset=utf-8"
 _LIBRARIES: Final = {InputKind.EXCEL: "openpyxl", InputKind.PARQUET: "duckdb"}
 
 
+MOST_RATIO: Final = 400
+"""Bytes of CSV to one byte of a packed file; those that people send have 2 to 100."""
+
+FREE_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of CSV that a packed file may have in any case."""
+
+
+async def stored_kind(files: Files, key: str) -> InputKind | None:
+    """Tell the kind of a stored file; None for CSV; raises InputRefused as `kind_of`."""
+    return kind_of(b"".join([chunk async for chunk in files.read(key, end=HEAD_BYTES)]))
+
+
 class ConvertedInput(NamedTuple):
     """An input that was made CSV: its kind, its bytes as CSV, and its sheet or inner encoding."""
 
@@ -61,8 +73,7 @@ class InputConversion:
 
         Raises InputRefused for what cannot be read or is too large, and Unavailable.
         """
-        head = b"".join([chunk async for chunk in self.files.read(source, end=HEAD_BYTES)])
-        kind = kind_of(head)
+        kind = await stored_kind(self.files, source)
         if kind is None:
             return None
         if (library := _LIBRARIES.get(kind)) and find_spec(library) is None:
@@ -73,7 +84,8 @@ class InputConversion:
         work = InterruptibleWork()
         try:
             await copy_to_disk(self.files, source, packed)
-            writing = _TableWriter(kind, packed, table, self.most_bytes, work)
+            most = min(self.most_bytes, FREE_BYTES + MOST_RATIO * packed.stat().st_size)
+            writing = _TableWriter(kind, packed, table, most, work)
             if kind is InputKind.PARQUET:
                 converted = await self.engine.write(writing.run, user)
             else:

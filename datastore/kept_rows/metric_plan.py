@@ -52,6 +52,11 @@ class MetricPlan:
     metric: Metric
     reached: Mapping[str, Metric]
 
+    @property
+    def inputs(self) -> int:
+        """The number of inputs of all these metrics, which each value visits."""
+        return sum(len(one.inputs) for one in (self.metric, *self.reached.values()))
+
     def leaves(self) -> list[Leaf]:
         """List the outputs; raises LimitExceeded for too many of them."""
         found: list[Leaf] = []

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import point_units
 from penstock.datastore.errors import LimitExceeded, NotFound
 from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.kept_rows.metric_plan import (
@@ -118,7 +119,10 @@ class MetricSeriesReader:
         leaves = plan.leaves()
         visible = await self._find_visible([leaf.pipeline for leaf in leaves])
         found = await gather(*(self._totals(id, leaves, wanted) for id in visible))
-        totals = SeriesTotals(plan, leaves, wanted, dict(zip(visible, found, strict=True)))
+        read = dict(zip(visible, found, strict=True))
+        totals = await to_thread(SeriesTotals, plan, leaves, wanted, read)
+        totals.require_bounded()
+        self.access.work.spend_more(totals.units)
         points = await to_thread(totals.list_points)
         made_of = {one.id for each in (metric, *reached.values()) for one in each.inputs}
         return MetricSeries(tuple(points), made_of <= {*visible, *reached})
@@ -176,16 +180,27 @@ class SeriesTotals:
         self._wanted = wanted
         self._read = read
         self._totals = {id: dict(_place_totals(each)) for id, each in read.items()}
+        self._places = sorted({place for found in self._totals.values() for place in found})
+        self._numbers: Sequence[int | None] = [None]
+        if wanted.breakdown is Breakdown.INPUT:
+            self._numbers = range(len(plan.metric.inputs))
+
+    def require_bounded(self) -> None:
+        """Raise LimitExceeded for too many points."""
+        _check_limit("points of a series", MAX_POINTS, len(self._places) * len(self._numbers))
+        _check_limit("points of a series times its outputs", MAX_PARTS, self._parts)
+
+    @property
+    def units(self) -> int:
+        """The units of computing the points."""
+        return point_units(self._parts, len(self._places) * self._plan.inputs)
+
+    @property
+    def _parts(self) -> int:
+        return len(self._places) * len(self._leaves)
 
     def list_points(self) -> list[Point]:
-        """The points in the order of time, then of groups or inputs; raises LimitExceeded."""
-        numbers: Sequence[int | None] = [None]
-        if self._wanted.breakdown is Breakdown.INPUT:
-            numbers = range(len(self._plan.metric.inputs))
-        places = sorted({place for found in self._totals.values() for place in found})
-        _check_limit("points of a series", MAX_POINTS, len(places) * len(numbers))
-        parts = len(places) * len(self._leaves)
-        _check_limit("points of a series times its outputs", MAX_PARTS, parts)
+        """The points in the order of time, then of groups or inputs."""
         by_group = self._wanted.breakdown is Breakdown.GROUP
         return [
             Point(
@@ -196,18 +211,16 @@ class SeriesTotals:
                 value=value,
                 sources=tuple(self._sources(place, number)),
             )
-            for place in places
-            for number, value in zip(numbers, self._values(place, numbers), strict=True)
+            for place in self._places
+            for number, value in zip(self._numbers, self._values(place), strict=True)
         ]
 
-    def _values(
-        self, place: PlaceOfPoint, numbers: Sequence[int | None]
-    ) -> Sequence[Decimal | None]:
+    def _values(self, place: PlaceOfPoint) -> Sequence[Decimal | None]:
         def find(leaf: Leaf) -> Part:
             total = self._totals.get(leaf.pipeline, {}).get(place)
             return NO_VALUES if total is None else _part_of(total, leaf)
 
-        return self._plan.values(numbers, find)
+        return self._plan.values(self._numbers, find)
 
     def _sources(self, place: PlaceOfPoint, number: int | None) -> Iterator[PointSource]:
         wanted = self._wanted

@@ -15,7 +15,8 @@ import duckdb
 import pytest
 from openpyxl import Workbook
 
-from penstock.datastore.executions.files import input_key, output_key, table_key
+from penstock.datastore.access.work import PACKED_BYTES
+from penstock.datastore.executions.files import ingest_key, input_key, output_key, table_key
 from penstock.datastore.input_files import convert, excel
 from penstock.datastore.input_files.convert import InputConversion
 from penstock.datastore.input_files.excel import read_sheet
@@ -24,13 +25,21 @@ from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.transform.problems import InputRefused
-from tests.datastore.executions.sample_executions import ANN, finished_execution, read_content
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    begin_execution,
+    finished_execution,
+    put_file,
+    read_content,
+)
 from tests.datastore.kept_rows.plants import read_kwh, read_rows
 from tests.datastore.objects.conftest import stream
 from tests.support.consistency_check import faults
 from tests.support.patience import until
 from tests.support.sample_resources import on_sqlite
+from tests.support.work_account import Account
 
+LONG = "plant,kwh\n" + "".join(f"plant {n},{n}\n" for n in range(2_000))
 TEXT = "plant,kwh\nMühle,1.5\nB,x\nC,3\n"
 
 
@@ -180,6 +189,55 @@ async def test_a_small_file_that_unpacks_to_more_than_an_upload_fails(
     over = await finished_execution(narrow, pipeline, data)
     assert (over.state, over.code) == ("failed", "INPUT_TOO_LARGE")
     assert await read_content(store.files, table_key(over)) is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: gzip.compress(b"plant,kwh\n" + b"a,1\n" * 500_000),
+        lambda: parquet_file("SELECT 'a' AS plant, 1 AS kwh FROM range(500000)"),
+    ],
+    ids=["gzip", "Parquet"],
+)
+@on_sqlite
+async def test_a_file_that_unpacks_far_beyond_what_people_send_fails(
+    store: Store,
+    pipeline: Pipeline,
+    make: Callable[[], bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(convert, "FREE_BYTES", 0)
+    over = await finished_execution(store, pipeline, make())
+    assert (over.state, over.code) == ("failed", "INPUT_TOO_LARGE")
+    assert await read_content(store.files, table_key(over)) is None
+    assert await read_kwh(store, pipeline) == {}
+
+
+@pytest.mark.parametrize(
+    ("make", "is_paid"),
+    [
+        (lambda: gzip.compress(LONG.encode(), 0), True),
+        (lambda: LONG.encode("utf-16"), True),
+        (lambda: excel_file(*([("plant", "kwh")] + [(f"p{n}", n) for n in range(3_000)])), True),
+        (lambda: parquet_file("SELECT uuid() AS plant, random() AS kwh FROM range(3000)"), True),
+        (LONG.encode, False),
+    ],
+    ids=["gzip", "UTF-16", "Excel", "Parquet", "CSV"],
+)
+@on_sqlite
+async def test_who_sends_a_file_of_another_kind_pays_for_making_it_csv(
+    store: Store, pipeline: Pipeline, make: Callable[[], bytes], is_paid: bool
+) -> None:
+    data, account = make(), Account()
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), data)
+    session = store.open_session(ANN, account)
+    before = account.owed
+    await session.executions.uploads.confirm(made.id)
+    assert len(data) > 5 * PACKED_BYTES
+    assert account.owed - before == (len(data) // PACKED_BYTES if is_paid else 0)
+    await session.executions.uploads.confirm(made.id)
+    assert account.owed - before == (len(data) // PACKED_BYTES if is_paid else 0)
 
 
 def write(path: Path, data: bytes) -> Path:
