@@ -264,11 +264,21 @@ class MetricVersion(Metric, frozen=True, kw_only=True):
     """A metric as it was at one of its versions; `groups` as of that version."""
 
 
+class GroupState(StrEnum):
+    """The state of a group; in a disabled one, and below it, nothing is made or started."""
+
+    ENABLED = "enabled"
+    DISABLED = "disabled"
+
+
 class Group(StoredRecord, frozen=True, kw_only=True):
     """A group of the hierarchy."""
 
     path: GroupPath
     name: str
+    description: str | None = None
+    tags: tuple[Tag, ...] = ()
+    state: GroupState = GroupState.ENABLED
     created_at: str | None = None
     created_by: str | None = None
 

@@ -44,6 +44,7 @@ from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.repository import Jobs
 from penstock.datastore.jobs.runner import JobWorker
 from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.follow_rows import FollowRows
 from penstock.datastore.kept_rows.merge_parts import PartMerger
 from penstock.datastore.kept_rows.metric_series import MetricSeriesReader
 from penstock.datastore.kept_rows.part_files import PartFiles
@@ -69,8 +70,9 @@ from penstock.datastore.records import (
     ReferenceDataset,
     Resource,
 )
+from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.resources.delete import ResourceDeleter
-from penstock.datastore.resources.follow_list import PipelineEvents
+from penstock.datastore.resources.follow_list import ResourceEvents
 from penstock.datastore.resources.reading import Listing, ResourceReader
 from penstock.datastore.resources.steps import RemainingSteps
 from penstock.datastore.resources.tag_counts import TagCounter
@@ -267,8 +269,15 @@ class Session:
         return History(self._access)
 
     @cached_property
-    def pipeline_events(self) -> PipelineEvents:
-        return PipelineEvents(self._access)
+    def pipeline_events(self) -> ResourceEvents:
+        return ResourceEvents(self._access, PIPELINE)
+
+    @cached_property
+    def metric_events(self) -> ResourceEvents:
+        return ResourceEvents(self._access, METRIC)
+
+    def follow_rows(self, changes: RowChanges) -> FollowRows:
+        return FollowRows(self._access, changes)
 
     @cached_property
     def execution_events(self) -> ExecutionEvents:

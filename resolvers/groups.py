@@ -1,8 +1,9 @@
 """Reads and writes of groups that take more than one call of a repository."""
 
 from penstock.datastore.errors import blame_field
+from penstock.datastore.groups.content import GroupContent
 from penstock.datastore.jobs.jobs import Job
-from penstock.datastore.records import Group
+from penstock.datastore.records import Group, Tag
 from penstock.datastore.roles import GroupPath, parent
 from penstock.resolvers.context import Context
 
@@ -17,10 +18,22 @@ async def load_parent(context: Context, group: Group) -> Group | None:
     return None if above is None else await context.loaders.groups.load(above)
 
 
-async def create(context: Context, path: GroupPath, name: str | None) -> Group:
+async def create(
+    context: Context,
+    path: GroupPath,
+    name: str | None,
+    description: str | None,
+    tags: tuple[Tag, ...],
+) -> Group:
     _clear_loaders(context, path)
     with blame_field("path"):
-        return await context.session.groups.create(path, name)
+        return await context.session.groups.create(path, name, description, tags)
+
+
+async def update(context: Context, path: GroupPath, content: GroupContent) -> Group:
+    _clear_loaders(context, path)
+    with blame_field("path"):
+        return await context.session.groups.update(path, content)
 
 
 async def delete(context: Context, path: GroupPath, cascade: bool) -> tuple[Group, Job | None]:

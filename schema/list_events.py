@@ -18,6 +18,7 @@ from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.jobs import Job
 from penstock.schema.core.relay import GlobalId, parse_key
 from penstock.schema.executions.executions import Execution
+from penstock.schema.metrics.metrics import Metric
 from penstock.schema.pipelines.pipelines import Pipeline
 
 strawberry.enum(ListChange, description="The kind of an event of a list.")
@@ -68,6 +69,19 @@ class PipelineEvent:
     position: str = strawberry.field(description=POSITION)
 
 
+@strawberry.type(description="An event of the list of a group's metrics.")
+class MetricEvent:
+    change: ListChange = strawberry.field(description=CHANGE)
+    metric_id: strawberry.ID | None = strawberry.field(
+        description="The global id of the metric; null for RESET."
+    )
+    metric: records.Metric | None = strawberry.field(
+        graphql_type=Metric | None,
+        description="The metric as it is now; null unless it CHANGED.",
+    )
+    position: str = strawberry.field(description=POSITION)
+
+
 @strawberry.type(description="An event of the list of a group's executions.")
 class ExecutionListEvent:
     change: ListChange = strawberry.field(description=CHANGE)
@@ -110,6 +124,32 @@ class ListSubscription:
             context.changes.feed, unset_to_none(group), start, below=bool(include_child_groups)
         )
         return _show_events(info, list_identity, "Pipeline", events, show)
+
+    @strawberry.subscription(
+        graphql_type=MetricEvent,
+        description="The changes of the list of a group's metrics, as `pipelinesChanged`. A change "
+        "of their values is none: follow `metricValuesChanged` for that.",
+    )
+    @staticmethod
+    def metrics_changed(
+        info: Info,
+        group: GroupToFollow = UNSET,
+        include_child_groups: ChildGroupsToFollow = False,
+        after: AfterEvent = UNSET,
+    ) -> AsyncIterator[MetricEvent]:
+        context = info.context
+        list_identity = ("metricsChanged", unset_to_none(group), bool(include_child_groups))
+
+        def show(event: ListEvent, id: strawberry.ID | None, position: str) -> MetricEvent:
+            return MetricEvent(
+                change=event.change, metric_id=id, metric=event.record, position=position
+            )
+
+        start = _open_position(info, list_identity, unset_to_none(after))
+        events = context.session.metric_events.follow(
+            context.changes.feed, unset_to_none(group), start, below=bool(include_child_groups)
+        )
+        return _show_events(info, list_identity, "Metric", events, show)
 
     @strawberry.subscription(
         graphql_type=ExecutionListEvent,

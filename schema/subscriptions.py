@@ -15,8 +15,10 @@ from penstock.datastore.table.layout import PIPELINE
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import Info
 from penstock.schema.core.relay import parse_key
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
 from penstock.schema.list_events import ListSubscription
+from penstock.schema.metrics.metrics import Metric
 from penstock.schema.ngsi.entities import NgsiSample
 from penstock.schema.pipelines.pipelines import Pipeline
 
@@ -40,6 +42,39 @@ class Subscription(ListSubscription):
             info.context.changes,
             parse_key("Pipeline", id),
         )
+
+    @strawberry.subscription(
+        graphql_type=Pipeline,
+        description="The pipeline, and again after each commit of the rows that it keeps: an "
+        "execution that ended, or a withdrawal, also of rows that the caller does not see. A slow "
+        "client may miss commits but always learns of the last. The stream completes when the "
+        "pipeline is deleted or the caller can no longer see it.",
+    )
+    @staticmethod
+    def rows_changed(
+        info: Info,
+        id: Annotated[
+            strawberry.ID, strawberry.argument(description="The global id of the pipeline.")
+        ],
+    ) -> AsyncIterator[records.Pipeline]:
+        following = info.context.session.follow_rows(info.context.changes)
+        return following.of_pipeline(parse_key("Pipeline", id))
+
+    @strawberry.subscription(
+        graphql_type=Metric,
+        metadata=price_metadata(20),
+        description="The metric, and again after each commit of rows of which it is made, and "
+        "after each change of its definition or of a metric that it is made of. It tells that "
+        "`series` may differ; read the part that you show. The stream completes when the metric is "
+        "deleted or the caller can no longer see it.",
+    )
+    @staticmethod
+    def metric_values_changed(
+        info: Info,
+        id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
+    ) -> AsyncIterator[records.Metric]:
+        following = info.context.session.follow_rows(info.context.changes)
+        return following.of_metric(parse_key("Metric", id))
 
     @strawberry.subscription(
         graphql_type=Execution,

@@ -61,6 +61,7 @@ for path, purpose in {
     "client.pipelines:pipelines": "List pipelines, find them by tags, show one.",
     "client.executions:executions": "List executions, show, follow or cancel one.",
     "client.groups:groups": "List groups, show one.",
+    "client.metrics:metrics": "List metrics, show one, print its values over time.",
     "client.tags:tags": "List the tags in use.",
     "client.explain:explain": "Show how the value of a calculation comes about.",
     "sample_rows:sample_rows": "Print an input file for the sample pipelines.",

@@ -1,4 +1,4 @@
-"""The rows of the log: one for each change of a pipeline and each transition of an execution.
+"""The rows of the log: each change of a pipeline or metric, each transition of an execution.
 
 A row is written in the transaction of its change, so that none is missing. It expires.
 """
@@ -26,6 +26,7 @@ class ChangeKind(StrEnum):
     """The objects whose lists can be followed."""
 
     PIPELINE = "P"
+    METRIC = "M"
     EXECUTION = "PE"
 
 

@@ -22,6 +22,7 @@ from penstock.datastore.executions.records import (
     ExecutionState,
 )
 from penstock.datastore.executions.rows import TransitionEvent, report_transition, transition_writes
+from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.table.commit import Attempts, StaleRead, commit
 from penstock.datastore.table.layout import EXECUTION
@@ -68,7 +69,7 @@ class ChangeExecutions:
         """Restart a failed or cancelled execution with everything that was pinned.
 
         Without an input it waits for one, which takes a place of the caller's open uploads. Raises
-        IllegalState in any other state, and if its pipeline is not enabled.
+        IllegalState in any other state, and if its pipeline or its group is not enabled.
         """
 
         def retry_execution(found: VisibleExecution) -> Execution:
@@ -84,6 +85,7 @@ class ChangeExecutions:
         found = await ReadExecutions(self.access).one(id)
         require_control(self.access.caller, found.pipeline, found.execution)
         await require_reach(self.access, found.pipeline, found.execution)
+        await require_enabled(self.access, found.pipeline.owner)
         if retry_execution(found).upload_until is None:
             again = await self._change(id, EventKind.RETRIED, retry_execution)
         else:

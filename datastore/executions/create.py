@@ -1,5 +1,6 @@
 """Creation of executions: the pipeline's version and what it uses are pinned in one write."""
 
+from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,6 +44,7 @@ from penstock.datastore.executions.rows import (
     execution_item,
     report_transition,
 )
+from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.kept_rows.engine import is_installed
 from penstock.datastore.objects.port import NO_FILES, Files, files_unavailable
 from penstock.datastore.quotas.amounts import Amounts
@@ -144,7 +146,9 @@ class CreateExecutions:
                 await self._open_upload(pipeline, id, upload_until)
                 is_open = True
             try:
-                reached = await pin_plan(self.access, pipeline)
+                reached, _ = await gather(
+                    pin_plan(self.access, pipeline), require_enabled(self.access, pipeline.owner)
+                )
                 execution = self._new_execution(id, pipeline, wanted, reached.pins, upload_until)
                 plan = limit_rows(reached.plan, pipeline, self.access.caller)
                 await self._commit(pipeline, execution, plan, wanted, idempotency_key)

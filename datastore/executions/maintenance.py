@@ -30,6 +30,7 @@ from penstock.datastore.executions.rows import (
     transition_writes,
 )
 from penstock.datastore.executions.uploads import awaits_upload, make_ready
+from penstock.datastore.groups.states import find_disabled
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import StaleRead, commit
@@ -97,7 +98,7 @@ class ExecutionMaintenance:
             await self._removal.remove(execution)
             return False
         is_uploaded = await self._is_uploaded(execution)
-        waits = is_uploaded and await needs_starter(self.access, execution)
+        waits = is_uploaded and await self._waits_for_starter(execution)
         if is_uploaded and not waits and await self._make_ready(execution):
             return True
         if self._is_late(execution):
@@ -108,6 +109,13 @@ class ExecutionMaintenance:
         if not awaits_upload(execution):
             return False
         return await self.files.stat(ingest_key(execution)) is not None
+
+    async def _waits_for_starter(self, execution: Execution) -> bool:
+        """Whether only a caller may start the execution, or nobody in a disabled group."""
+        if await needs_starter(self.access, execution):
+            return True
+        owner = execution.owner
+        return owner is not None and await find_disabled(self.access, owner) is not None
 
     async def _make_ready(self, execution: Execution) -> bool:
         return await make_ready(self.access, self.files, execution, SYSTEM_USER) is not None

@@ -24,6 +24,7 @@ from penstock.datastore.executions.records import (
     ExecutionState,
 )
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
+from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.input_files.convert import stored_kind
 from penstock.datastore.objects.port import Files, Stat, UploadForm
 from penstock.datastore.resources.reading import ResourceReader
@@ -82,6 +83,8 @@ class Uploads:
         execution, pipeline = await ReadExecutions(self.access).one(id)
         require_control(self.access.caller, pipeline, execution)
         await require_reach(self.access, pipeline, execution)
+        if execution.ready_at is None:
+            await require_enabled(self.access, pipeline.owner)
         return await self._confirm(execution)
 
     async def _confirm(self, execution: Execution) -> Execution:

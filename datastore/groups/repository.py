@@ -3,6 +3,9 @@
 from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+
+import msgspec
 
 from penstock.datastore.access.access import Access, group_not_found_error, key_of_group
 from penstock.datastore.errors import (
@@ -13,18 +16,23 @@ from penstock.datastore.errors import (
     NameTaken,
     NotFound,
 )
-from penstock.datastore.groups.rows import count_group, count_in_group, remove_group
+from penstock.datastore.groups.content import GroupContent
+from penstock.datastore.groups.rows import (
+    closed_group_error,
+    count_group,
+    count_in_group,
+    remove_group,
+)
+from penstock.datastore.groups.states import find_disabled, require_enabled
 from penstock.datastore.history.rows import Action, entry_about, group_writes
-from penstock.datastore.records import Group, GroupCounts
+from penstock.datastore.records import Group, GroupCounts, GroupState, Tag
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
 from penstock.datastore.table.commit import Write, commit
-from penstock.datastore.table.items import load, read_or_report, read_rows
+from penstock.datastore.table.items import attributes_of, load, read_or_report, read_rows
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Item, Missing, Put, Query, Range
-from penstock.datastore.text import invisible_character_problem, name_problem, unescape
-
-MAX_NAME = 64
+from penstock.datastore.text import invisible_character_problem, unescape
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +62,27 @@ class Groups:
         group = await self.one(path)
         return await count_group(self.access.table, group.path)
 
-    async def create(self, path: GroupPath, name: str | None) -> Group:
+    async def create(
+        self,
+        path: GroupPath,
+        name: str | None,
+        description: str | None = None,
+        tags: tuple[Tag, ...] = (),
+    ) -> Group:
         """Create a group below an existing one; the caller must be admin at the new path."""
         if path == ROOT:
             raise _path_taken(path)
         self.access.require_role(Role.ADMIN, path)
         if message := invisible_character_problem(path):
             raise Invalid([FieldProblem(["path"], message)])
-        if name is not None and (message := name_problem(name, MAX_NAME)):
-            raise Invalid([FieldProblem(["name"], message)])
+        GroupContent(name=name, description=description, tags=tags).check()
         above = parent(path) or ROOT
+        await require_enabled(self.access, above)
         group = Group(
             path=path,
             name=(name or path.rpartition("/")[2]).strip(),
+            description=description or None,
+            tags=tags,
             created_at=self.access.clock.timestamp(),
             created_by=self.access.caller.user_id,
         )
@@ -79,6 +95,30 @@ class Groups:
         )
         return group
 
+    async def update(self, path: GroupPath, content: GroupContent) -> Group:
+        """Set what the content has, each field by itself; the caller must be admin at the group.
+
+        Raises IllegalState for the root.
+        """
+        if path == ROOT:
+            raise IllegalState("The root group cannot be changed.", "ROOT")
+        self.access.require_role(Role.ADMIN, path)
+        content.check()
+        group = await self.one(path)
+        update = content.update(key_of_group(path))
+        if update is None:
+            return group
+        writes = [Write(update, partial(closed_group_error, path))]
+        if content.state is not None and content.state is not group.state:
+            writes += self._log_state(path, content.state)
+        await commit(self.access.table, writes)
+        return await self.one(path)
+
+    def _log_state(self, path: GroupPath, state: GroupState) -> list[Write]:
+        entry = entry_about(self.access, Action.STATE_CHANGED, path, "group")
+        entry = msgspec.structs.replace(entry, state=state.value)
+        return group_writes(self.access, entry, [path, parent(path) or ROOT])
+
     async def delete(self, path: GroupPath) -> Group:
         """Delete an empty group; raises IllegalState for any other."""
         if path == ROOT:
@@ -89,6 +129,12 @@ class Groups:
         logged = group_writes(self.access, entry, [parent(path) or ROOT])
         await remove_group(self.access.table, path, logged)
         return group
+
+    async def disabled_through(self, group: Group) -> GroupPath | None:
+        """Find the group by which a group is disabled: itself or the nearest one above."""
+        if group.state is GroupState.DISABLED:
+            return group.path
+        return await find_disabled(self.access, group.path)
 
     async def children(self, of: Group, window: Window) -> Slice[Group]:
         """List children: `pk = G:<group>`, in the order of their names.
@@ -165,12 +211,8 @@ def _read_group(path: GroupPath, item: Attributes | None) -> Group | NotFound:
 
 
 def _item(group: Group) -> Item:
-    return {
-        **GROUP.item(parent=_parent_or_root(group.path), group=group.path),
-        "name": group.name,
-        "createdAt": group.created_at,
-        "createdBy": group.created_by,
-    }
+    attributes = {name: value for name, value in attributes_of(group).items() if name != "path"}
+    return {**GROUP.item(parent=_parent_or_root(group.path), group=group.path), **attributes}
 
 
 def _path_taken(path: GroupPath) -> NameTaken:

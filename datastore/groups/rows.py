@@ -19,7 +19,7 @@ from penstock.datastore.table.sharded_counts import DELETING, ShardedCounts
 
 def _counts(group: GroupPath) -> ShardedCounts:
     return ShardedCounts(
-        key_of_group(group), GROUP_COUNT, {"group": group}, partial(_closed_group_error, group)
+        key_of_group(group), GROUP_COUNT, {"group": group}, partial(closed_group_error, group)
     )
 
 
@@ -85,7 +85,8 @@ def _not_empty_error(group: GroupPath) -> IllegalState:
     return IllegalState(f"The group {group} is not empty.", "NOT_EMPTY")
 
 
-def _closed_group_error(group: GroupPath, standing: Item | None) -> NotFound:
+def closed_group_error(group: GroupPath, standing: Item | None) -> NotFound:
+    """The error for a write to a group that is gone, or being deleted."""
     if standing is None:
         return group_not_found_error(group)
     return NotFound(f"The group {group} is being deleted.", ("group",))

@@ -96,6 +96,26 @@ class MetricSeries(NamedTuple):
     is_complete: bool
 
 
+async def read_plan(access: Access, metric: Metric) -> MetricPlan:
+    """Plan a metric with the metrics of which it is made, as far as the caller sees them."""
+    reading = ResourceReader(METRIC, access)
+
+    async def read_visible(ids: Sequence[str]) -> list[Metric]:
+        return [one for one in await reading.many(ids) if not isinstance(one, NotFound)]
+
+    return MetricPlan(metric, await reach_metrics(metric, read_visible))
+
+
+async def find_visible(access: Access, pipelines: Sequence[str]) -> list[str]:
+    """Find the pipelines that the caller sees, each once; LimitExceeded for too many."""
+    ids = list(dict.fromkeys(pipelines))
+    if len(ids) > MAX_PIPELINES:
+        raise LimitExceeded("pipelines of a metric", MAX_PIPELINES, len(ids))
+    rows = await ResourceReader(PIPELINE, access).many(ids, projection=ACCESS_FIELDS)
+    pairs = zip(ids, rows, strict=True)
+    return [id for id, row in pairs if not isinstance(row, NotFound)]
+
+
 @dataclass(frozen=True, slots=True)
 class MetricSeriesReader:
     """Reads series for the caller, by one query of each pipeline in the caller's sight."""
@@ -109,15 +129,9 @@ class MetricSeriesReader:
         Raises LimitExceeded for too many points, pipelines or outputs, IllegalState for numbers
         that cannot be summed, and RateLimited.
         """
-        reading = ResourceReader(METRIC, self.access)
-
-        async def read_visible(ids: Sequence[str]) -> list[Metric]:
-            return [one for one in await reading.many(ids) if not isinstance(one, NotFound)]
-
-        reached = await reach_metrics(metric, read_visible)
-        plan = MetricPlan(metric, reached)
-        leaves = plan.leaves()
-        visible = await self._find_visible([leaf.pipeline for leaf in leaves])
+        plan = await read_plan(self.access, metric)
+        reached, leaves = plan.reached, plan.leaves()
+        visible = await find_visible(self.access, [leaf.pipeline for leaf in leaves])
         found = await gather(*(self._totals(id, leaves, wanted) for id in visible))
         read = dict(zip(visible, found, strict=True))
         totals = await to_thread(SeriesTotals, plan, leaves, wanted, read)
@@ -126,14 +140,6 @@ class MetricSeriesReader:
         points = await to_thread(totals.list_points)
         made_of = {one.id for each in (metric, *reached.values()) for one in each.inputs}
         return MetricSeries(tuple(points), made_of <= {*visible, *reached})
-
-    async def _find_visible(self, pipelines: Sequence[str]) -> list[str]:
-        ids = list(dict.fromkeys(pipelines))
-        if len(ids) > MAX_PIPELINES:
-            raise LimitExceeded("pipelines of a metric", MAX_PIPELINES, len(ids))
-        rows = await ResourceReader(PIPELINE, self.access).many(ids, projection=ACCESS_FIELDS)
-        pairs = zip(ids, rows, strict=True)
-        return [id for id, row in pairs if not isinstance(row, NotFound)]
 
     async def _totals(
         self, pipeline: str, leaves: Sequence[Leaf], wanted: SeriesRequest

@@ -11,7 +11,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.kept_rows.records import RowsHead, RowsPart
 from penstock.datastore.table.commit import Attempts, Write
-from penstock.datastore.table.items import attributes_of, load, resource_id
+from penstock.datastore.table.items import attributes_of, load, read_rows, resource_id
 from penstock.datastore.table.layout import ROWS_HEAD, ROWS_PART
 from penstock.datastore.table.pages import query_items
 from penstock.datastore.table.port import (
@@ -43,9 +43,16 @@ def _rows_moved(_standing: Item | None) -> Exception:
 
 async def read_head(table: Table, pipeline: str) -> RowsHead:
     """Read the head of a pipeline's rows: `pk = P:<id>, sk = PKR`."""
-    key = ROWS_HEAD.key(id=pipeline)
-    row = (await table.get([key], consistent=True)).items.get(key)
-    return RowsHead() if row is None else load(RowsHead, row)
+    return (await read_heads(table, [pipeline]))[pipeline]
+
+
+async def read_heads(table: Table, pipelines: Sequence[str]) -> dict[str, RowsHead]:
+    """Read the heads of the rows of pipelines: `pk = P:<id>, sk = PKR`, batched."""
+    keys = {id: ROWS_HEAD.key(id=id) for id in pipelines}
+    rows = await read_rows(table, keys.values(), consistent=True)
+    return {
+        id: load(RowsHead, rows[key]) if key in rows else RowsHead() for id, key in keys.items()
+    }
 
 
 async def read_parts(table: Table, pipeline: str, after: int = 0) -> Sequence[RowsPart]:

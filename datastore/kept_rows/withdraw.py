@@ -17,6 +17,7 @@ from penstock.datastore.errors import (
     PenstockError,
     Unavailable,
 )
+from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY
 from penstock.datastore.kept_rows.conditions import (
     Condition,
@@ -108,6 +109,7 @@ class WithdrawRows:
         if pipeline.state is not State.ENABLED:
             message = f"The pipeline is {pipeline.state.value}: its rows cannot be withdrawn."
             raise IllegalState(message, pipeline.state.name)
+        await require_enabled(self.access, pipeline.owner)
         async for _ in Attempts():
             try:
                 return await self._attempt(pipeline, chosen, reason, check)

@@ -57,6 +57,8 @@ class RowWatch:
             if revision <= self._revision:
                 return
             self._revision = revision
+        elif not self._revision:
+            return  # It was not there before.
         self._item = item
         self._arrived.set()
 

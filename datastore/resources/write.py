@@ -4,6 +4,7 @@ A difference that fits one transaction is one. Otherwise its first transaction d
 and the rest follows in steps.
 """
 
+from asyncio import gather
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from penstock.datastore.errors import (
     blame_field,
 )
 from penstock.datastore.groups.rows import with_grant, without_grant
+from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.history.rows import Action, entry_of, resource_writes
 from penstock.datastore.quotas.usage import count_kept, growth_of, kept_writes
 from penstock.datastore.records import ReferenceDataset, Resource, State
@@ -108,7 +110,7 @@ class ResourceWriter(Generic[R]):
         receipt = [made.write(self.access, idempotency_key)] if idempotency_key else []
 
         async def create_once() -> R:
-            checked, called = await check_content(self.kind, self.access, resource, problems)
+            checked, called = await self._check_content(resource, problems)
             _require_room(checked)
             placed, taken = await self._place_attachment(checked)
             try:
@@ -153,7 +155,7 @@ class ResourceWriter(Generic[R]):
                 kept = await unwritable_references(self.access, changed)
                 changed = msgspec.structs.replace(changed, references=kept)
             named = invisible_name_problems(dict(changes))
-            checked, guards = await check_content(self.kind, self.access, changed, [*noted, *named])
+            checked, guards = await self._check_content(changed, [*noted, *named])
             return checked, [*guards, *logged]
 
         async with self._settle_attachment():
@@ -178,7 +180,7 @@ class ResourceWriter(Generic[R]):
             return self._with_stamp(current, {**content, "version": current.version + 1})
 
         async def check_restored(changed: R) -> tuple[R, Sequence[Write]]:
-            return await check_content(self.kind, self.access, changed, ())
+            return await self._check_content(changed, ())
 
         done = await self._rewrite(id, apply_version, checked=check_restored, restores=True)
         return done[1]
@@ -220,6 +222,16 @@ class ResourceWriter(Generic[R]):
 
         logged = self._log_right(Action.REVOKED, group)
         return (await self._rewrite(id, remove_grant, "group", logged))[1]
+
+    async def _check_content(
+        self, resource: R, noted: Sequence[FieldProblem]
+    ) -> tuple[R, Sequence[Write]]:
+        """Check new content, and that its owner group takes any; return it complete, and guards."""
+        checked, _ = await gather(
+            check_content(self.kind, self.access, resource, noted),
+            require_enabled(self.access, resource.owner),
+        )
+        return checked
 
     def _log_right(self, action: Action, group: GroupPath) -> CheckChange[R]:
         """Add the entries of the audit trail for a right that a group gets or loses."""

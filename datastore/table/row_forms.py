@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from penstock.datastore.records import GroupState
 from penstock.datastore.table.keys import SEPARATOR, SHARD
 from penstock.datastore.table.layout import (
     AUDIO_WORD,
     EXECUTION_LISTED,
+    GROUP,
     GROUP_COUNT,
     INGEST_COUNT,
     KEPT,
@@ -94,6 +96,12 @@ def _lets_rows_leave(operation: Operation) -> bool:
     return operation.key.sk == ROWS_LIMIT.sk.text
 
 
+def _disables_group(operation: Operation) -> bool:
+    if not isinstance(operation, Update) or not _leads(GROUP.pk.leader, operation.key.pk):
+        return False
+    return operation.set.get("state") == GroupState.DISABLED.value
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -110,6 +118,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(11, "Rows find things by the words of their names.", _finds_by_word),
     RowForm(12, "Rows list resources under what they use.", _lists_user),
     RowForm(13, "Kept rows leave after some days.", _lets_rows_leave),
+    RowForm(14, "Groups are disabled.", _disables_group),
 )
 
 

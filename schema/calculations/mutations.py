@@ -12,7 +12,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import CALCULATION
 from penstock.formula.core.limits import MAX_TEXT
 from penstock.schema.calculations.calculations import Calculation
-from penstock.schema.core.context import Info
+from penstock.schema.core.context import Info, input_records
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
@@ -32,7 +32,6 @@ from penstock.schema.resources.inputs import (
     UpdateResourceInput,
     id_field,
     idempotency_key_field,
-    input_records,
     return_unchanged,
 )
 from penstock.schema.resources.mutations import (
@@ -165,7 +164,8 @@ CreateCalculationResult = Annotated[
     | ValidationProblem
     | NameTaken
     | LimitExceeded
-    | QuotaExceeded,
+    | QuotaExceeded
+    | IllegalState,
     strawberry.union(
         "CreateCalculationResult",
         description="The new calculation, or the reason why none was created.",

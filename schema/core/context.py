@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import strawberry
 
@@ -243,6 +243,11 @@ class TagInput:
 
     def record(self) -> records.Tag:
         return records.Tag(key=self.key, value=self.value)
+
+
+def input_records(values: list[Any] | None) -> tuple[Any, ...]:
+    """Return the records of a list of inputs; none if there is no list."""
+    return tuple(value.record() for value in values or ())
 
 
 def unset_to_none(value: T | None) -> T | None:

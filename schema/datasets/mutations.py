@@ -256,7 +256,8 @@ CreateReferenceDatasetResult = Annotated[
     | ValidationProblem
     | NameTaken
     | LimitExceeded
-    | QuotaExceeded,
+    | QuotaExceeded
+    | IllegalState,
     strawberry.union(
         "CreateReferenceDatasetResult",
         description="The new reference dataset, or the reason why none was created.",

@@ -12,7 +12,7 @@ from penstock.datastore.executions.records import Execution as Record
 from penstock.datastore.executions.records import ExecutionMode, OutputFormat
 from penstock.datastore.records import DatasetContent as ContentRecord
 from penstock.resolvers import executions
-from penstock.schema.core.context import Info, TagInput, unset_to_none
+from penstock.schema.core.context import Info, TagInput, input_records, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
@@ -29,7 +29,7 @@ from penstock.schema.datasets.datasets import DatasetContent
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
 from penstock.schema.executions.inline_rows import require_objects
-from penstock.schema.resources.inputs import id_field, idempotency_key_field, input_records
+from penstock.schema.resources.inputs import id_field, idempotency_key_field
 
 
 @strawberry.type(description="The result of creating an execution.")

@@ -9,13 +9,25 @@ from strawberry import UNSET
 
 from penstock.datastore import records
 from penstock.datastore.access import quota_report
-from penstock.datastore.groups.repository import MAX_NAME
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.groups.content import MAX_DESCRIPTION, MAX_NAME, MAX_TAGS, GroupContent
 from penstock.datastore.history.rows import HistoryEntry as EntryRecord
 from penstock.datastore.jobs.jobs import Job as JobRecord
+from penstock.datastore.records import GroupState
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import groups
-from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none
-from penstock.schema.core.descriptions import InputOf
+from penstock.schema.core.context import (
+    After,
+    Before,
+    First,
+    Info,
+    Last,
+    Tag,
+    TagInput,
+    input_records,
+    unset_to_none,
+)
+from penstock.schema.core.descriptions import InputOf, describe_values
 from penstock.schema.core.failures import (
     IllegalState,
     NameTaken,
@@ -36,6 +48,21 @@ from penstock.schema.core.relay import (
 from penstock.schema.core.scalars import DateTime
 from penstock.schema.engine.cost import price_metadata
 
+_DESCRIPTION = f"The purpose of the group, of at most {MAX_DESCRIPTION} characters."
+_TAGS = f"The tags that mark the group: at most {MAX_TAGS}, with different keys."
+
+strawberry.enum(GroupState, description="The state of a group.")
+describe_values(
+    GroupState,
+    {
+        GroupState.ENABLED: "The group is in use.",
+        GroupState.DISABLED: (
+            "In the group and in those below it nothing is made, changed or started. Everything "
+            "can be read, and resources can be deleted and change their states and grants."
+        ),
+    },
+)
+
 
 @strawberry.type(
     description="A group: a node of the hierarchy in which users have roles and resources are "
@@ -47,6 +74,12 @@ class Group(Node):
         "are compared."
     )
     name: str = strawberry.field(description="The display name of the group.")
+    description: str | None = strawberry.field(description="The purpose of the group, for people.")
+    tags: list[Tag] = strawberry.field(description="The tags that mark the group, for people.")
+    state: GroupState = strawberry.field(
+        description="The state that was set for the group itself; `disabledThrough` says whether "
+        "it takes anything new."
+    )
     created_at: DateTime | None = strawberry.field(
         description="The time when the group was created, in UTC; null for the root."
     )
@@ -62,6 +95,17 @@ class Group(Node):
     @staticmethod
     async def parent(group: strawberry.Parent[records.Group], info: Info) -> records.Group | None:
         return await groups.load_parent(info.context, group)
+
+    @strawberry.field(
+        description="The path of the group by which this one is disabled: itself, or the nearest "
+        "one above. Null if resources can be made and executions be started in it.",
+        metadata=price_metadata(1),
+    )
+    @staticmethod
+    async def disabled_through(
+        group: strawberry.Parent[records.Group], info: Info
+    ) -> GroupPath | None:
+        return await info.context.session.groups.disabled_through(group)
 
     @strawberry.field(
         graphql_type=Connection["Group"],
@@ -139,10 +183,23 @@ class DeleteGroupPayload:
     )
 
 
+@strawberry.type(description="The result of changing a group.")
+class UpdateGroupPayload:
+    group: records.Group = strawberry.field(
+        graphql_type=Group, description="The group after the change."
+    )
+
+
 CreateGroupResult = Annotated[
-    CreateGroupPayload | NotFound | NotPermitted | ValidationProblem | NameTaken,
+    CreateGroupPayload | NotFound | NotPermitted | ValidationProblem | NameTaken | IllegalState,
     strawberry.union(
         "CreateGroupResult", description="The new group, or the reason why it was not created."
+    ),
+]
+UpdateGroupResult = Annotated[
+    UpdateGroupPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union(
+        "UpdateGroupResult", description="The changed group, or the reason why nothing changed."
     ),
 ]
 DeleteGroupResult = Annotated[
@@ -163,6 +220,26 @@ class CreateGroupInput:
         description=f"The display name of the group: 1 to {MAX_NAME} characters; the last "
         "part of the path if left out.",
     )
+    description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
+    tags: list[TagInput] | None = strawberry.field(default=UNSET, description=_TAGS)
+
+
+@strawberry.input(
+    description="The group to change. Fields that are left out stay as they are; null removes the "
+    "description or the tags."
+)
+class UpdateGroupInput:
+    path: GroupPath = strawberry.field(
+        description="The path of the group; the root cannot be changed."
+    )
+    name: str | None = strawberry.field(
+        default=UNSET, description=f"The display name of the group: 1 to {MAX_NAME} characters."
+    )
+    description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
+    tags: list[TagInput] | None = strawberry.field(default=UNSET, description=_TAGS)
+    state: GroupState | None = strawberry.field(
+        default=UNSET, description="The new state of the group."
+    )
 
 
 @strawberry.input(description="The group to delete.")
@@ -174,6 +251,19 @@ class DeleteGroupInput:
         default=False,
         description="True to delete also the groups below and all resources that these groups "
         "own, as a job in the background. Grants to the deleted groups are revoked.",
+    )
+
+
+def _read_changes(input: UpdateGroupInput) -> GroupContent:
+    """Read the fields that the input contains; a null removes what can be removed."""
+    nulls = [name for name in ("name", "state") if getattr(input, name) is None]
+    if nulls:
+        raise Invalid([FieldProblem([name], "must not be null") for name in nulls])
+    return GroupContent(
+        name=unset_to_none(input.name),
+        description=None if input.description is UNSET else input.description or "",
+        tags=None if input.tags is UNSET else input_records(input.tags),
+        state=unset_to_none(input.state),
     )
 
 
@@ -204,8 +294,24 @@ class GroupMutation:
     )
     @staticmethod
     async def create_group(info: Info, input: InputOf[CreateGroupInput]) -> CreateGroupPayload:
-        created = await groups.create(info.context, input.path, unset_to_none(input.name))
+        created = await groups.create(
+            info.context,
+            input.path,
+            unset_to_none(input.name),
+            unset_to_none(input.description),
+            input_records(unset_to_none(input.tags)),
+        )
         return CreateGroupPayload(group=created)
+
+    @strawberry.mutation(
+        graphql_type=UpdateGroupResult,
+        description="Change the name, description, tags or state of a group. The caller must be an "
+        "admin of the group.",
+    )
+    @staticmethod
+    async def update_group(info: Info, input: InputOf[UpdateGroupInput]) -> UpdateGroupPayload:
+        changed = await groups.update(info.context, input.path, _read_changes(input))
+        return UpdateGroupPayload(group=changed)
 
     @strawberry.mutation(
         graphql_type=DeleteGroupResult,

@@ -10,7 +10,7 @@ from penstock.datastore.records import MeasureFunction
 from penstock.datastore.resources.metric_rules import MAX_INPUTS, MAX_UNIT
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import METRIC, PIPELINE
-from penstock.schema.core.context import Info, unset_to_none
+from penstock.schema.core.context import Info, input_records, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
@@ -32,7 +32,6 @@ from penstock.schema.resources.inputs import (
     UpdateResourceInput,
     id_field,
     idempotency_key_field,
-    input_records,
     return_unchanged,
 )
 from penstock.schema.resources.mutations import (
@@ -193,7 +192,8 @@ CreateMetricResult = Annotated[
     | ValidationProblem
     | NameTaken
     | LimitExceeded
-    | QuotaExceeded,
+    | QuotaExceeded
+    | IllegalState,
     strawberry.union(
         "CreateMetricResult",
         description="The new metric, or the reason why none was created.",

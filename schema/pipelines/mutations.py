@@ -152,7 +152,8 @@ CreatePipelineResult = Annotated[
     | ValidationProblem
     | NameTaken
     | LimitExceeded
-    | QuotaExceeded,
+    | QuotaExceeded
+    | IllegalState,
     strawberry.union(
         "CreatePipelineResult",
         description="The new pipeline, or the reason why none was created.",

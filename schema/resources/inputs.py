@@ -15,7 +15,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.tag_search.tags import MAX_TAGS
 from penstock.resolvers.context import Context
 from penstock.resolvers.resources import ResourceInput
-from penstock.schema.core.context import TagInput, unset_to_none
+from penstock.schema.core.context import TagInput, input_records, unset_to_none
 
 _NAME = (
     f"The name, of 1 to {MAX_NAME} characters. No other resource of the kind has it "
@@ -115,11 +115,6 @@ def idempotency_key_field(noun: str) -> Any:
 def return_unchanged(value: object) -> object:
     """Return a value unchanged, for a field that the record stores in the form of the input."""
     return value
-
-
-def input_records(values: list[Any] | None) -> tuple[Any, ...]:
-    """Return the records of a list of inputs; none if there is no list."""
-    return tuple(value.record() for value in values or ())
 
 
 @dataclass(frozen=True, slots=True)

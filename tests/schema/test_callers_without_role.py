@@ -210,6 +210,12 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
             (mutation("createGroup", "CreateGroupInput"), {"in": {"path": f"{world.group}/mine"}}),
             (mutation("createGroup", "CreateGroupInput"), {"in": {"path": world.group}}),
         ],
+        "updateGroup": [
+            (
+                mutation("updateGroup", "UpdateGroupInput"),
+                {"in": {"path": world.group, "name": "mine", "state": "DISABLED"}},
+            )
+        ],
         "deleteGroup": [
             (
                 mutation("deleteGroup", "DeleteGroupInput"),

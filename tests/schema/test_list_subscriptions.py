@@ -25,6 +25,9 @@ from tests.support.sample_resources import Watch
 PIPELINES = """subscription($group: GroupPath, $below: Boolean, $after: String) {
   pipelinesChanged(group: $group, includeChildGroups: $below, after: $after) {
     change pipelineId pipeline { name version } position } }"""
+METRICS = """subscription($group: GroupPath, $below: Boolean, $after: String) {
+  metricsChanged(group: $group, includeChildGroups: $below, after: $after) {
+    change metricId metric { name version } position } }"""
 EXECUTIONS = """subscription($group: GroupPath, $below: Boolean, $states: [ExecutionState!],
                              $after: String) {
   executionsChanged(group: $group, includeChildGroups: $below, states: $states, after: $after) {
@@ -114,6 +117,20 @@ async def test_every_change_of_a_list_is_an_event(any_store: Store) -> None:
         assert await client.poll() == ("REMOVED", id, None)
 
 
+async def test_every_change_of_a_list_of_metrics_is_an_event(any_store: Store) -> None:
+    ask = Ask(any_store, "metric")
+    await ask.create_groups()
+    async with subscribe(any_store, METRICS, group="/usa") as client:
+        assert await client.next() == ("RESET", None, None)
+        id = await ask.make("/usa", "one")
+        assert await client.poll() == ("CHANGED", id, "one")
+        await Ask(any_store).make("/usa", "no metric")
+        await ask.change(id, 1, name="two")
+        assert await client.poll() == ("CHANGED", id, "two")
+        await ask.input(DELETE, id=id)
+        assert await client.poll() == ("REMOVED", id, None)
+
+
 async def test_a_group_hears_of_its_own_list_and_of_no_other(ask: Ask) -> None:
     await ask.create_groups()
     async with (
@@ -140,7 +157,7 @@ async def test_a_group_hears_of_its_own_list_and_of_no_other(ask: Ask) -> None:
 async def test_a_stranger_hears_nothing_and_learns_of_no_group(ask: Ask) -> None:
     await ask.create_groups()
     id = await ask.make("/usa", "one")
-    for query in (PIPELINES, EXECUTIONS):
+    for query in (PIPELINES, METRICS, EXECUTIONS):
         for group in ("/usa", "/usa/nowhere"):
             assert await refusal(ask.store, query, EVE, group=group) == "NOT_FOUND"
     async with subscribe(ask.store, caller=EVE, group="/eu", below=True) as client:

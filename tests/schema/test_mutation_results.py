@@ -75,6 +75,8 @@ DETAILS = {
 }
 FULL = GroupPath("/full")
 """A group that may keep no more than it does."""
+CLOSED = "/closed"
+"""A group that is disabled, with one below it."""
 UPLOADS = {"quota": "OPEN_UPLOADS", "maximum": 100, "used": 100, "group": None}
 
 
@@ -101,6 +103,21 @@ CASES: dict[tuple[str, str], Case] = {
     ("CreateGroupResult", "NameTaken"): Case(
         "createGroup", {"path": "/usa/northwest"}, "NAME_TAKEN", ["path"], {"group": "/usa"}
     ),
+    ("CreateGroupResult", "IllegalState"): Case(
+        "createGroup", {"path": f"{CLOSED}/new"}, "ILLEGAL_STATE", None, {"state": "DISABLED"}
+    ),
+    ("UpdateGroupResult", "NotFound"): Case(
+        "updateGroup", {"path": "/nowhere", "name": "x"}, "NOT_FOUND", ["path"]
+    ),
+    ("UpdateGroupResult", "NotPermitted"): Case(
+        "updateGroup", {"path": "/usa", "state": "DISABLED"}, "FORBIDDEN", None, {}, READER
+    ),
+    ("UpdateGroupResult", "ValidationProblem"): Case(
+        "updateGroup", {"path": "/usa", "name": None}, "BAD_USER_INPUT", ["name"]
+    ),
+    ("UpdateGroupResult", "IllegalState"): Case(
+        "updateGroup", {"path": "/", "name": "x"}, "ILLEGAL_STATE", None, {"state": "ROOT"}
+    ),
     ("DeleteGroupResult", "NotFound"): Case(
         "deleteGroup", {"path": "/nowhere"}, "NOT_FOUND", ["path"]
     ),
@@ -119,6 +136,13 @@ CASES: dict[tuple[str, str], Case] = {
     ),
     ("CreatePipelineResult", "NotFound"): Case(
         "createPipeline", draft("new", group="/nowhere"), "NOT_FOUND", ["group"]
+    ),
+    ("CreatePipelineResult", "IllegalState"): Case(
+        "createPipeline",
+        draft("new", group=f"{CLOSED}/below"),
+        "ILLEGAL_STATE",
+        None,
+        {"state": "DISABLED"},
     ),
     ("CreatePipelineResult", "NotPermitted"): Case(
         "createPipeline", draft("new", group="/usa"), "FORBIDDEN", None, {}, READER
@@ -486,6 +510,8 @@ CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
   createExecution(input: $input) { ...on CreateExecutionPayload { execution { id } } } }"""
 
 
+DISABLE_GROUP = """mutation($input: UpdateGroupInput!) { updateGroup(input: $input) {
+  ...on UpdateGroupPayload { group { state } } } }"""
 DELETE_GONE = """mutation { deleteGroup(input: {path: "/gone", cascade: true}) {
   ...on DeleteGroupPayload { job { id } } } }"""
 
@@ -531,6 +557,8 @@ async def resources(ask: Ask) -> dict[str, str]:
     made["letter"] = await store_dead_letter(ask.store)
     await ask.create_groups("/gone")
     await ask.make("/gone", "going")
+    await ask.create_groups(CLOSED, f"{CLOSED}/below")
+    await ask.input(DISABLE_GROUP, path=CLOSED, state="DISABLED")
     made["deletion"] = (await ask(DELETE_GONE)).value["job"]["id"]
     return made
 

@@ -30,7 +30,14 @@ STRANGER = as_caller("eve", "/eu=admin")
 PROGRESS = "subscription($id: ID!) { executionProgress(id: $id) { state progress { rowsRead } } }"
 CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
   createExecution(input: $input) { ...on CreateExecutionPayload { execution { id } } } }"""
-STRANGERS = {"pipelineChanged": CHANGED, "executionProgress": PROGRESS}
+ROWS = "subscription($id: ID!) { rowsChanged(id: $id) { name } }"
+VALUES = "subscription($id: ID!) { metricValuesChanged(id: $id) { name version } }"
+STRANGERS = {
+    "pipelineChanged": CHANGED,
+    "executionProgress": PROGRESS,
+    "rowsChanged": ROWS,
+    "metricValuesChanged": VALUES,
+}
 """A subscription to each field that takes an id, by somebody who may not see what it is about."""
 
 
@@ -154,7 +161,7 @@ async def test_a_subscriber_who_loses_sight_hears_no_more(store: Store, ask: Ask
 def test_every_subscription_is_walked_as_a_stranger() -> None:
     root = core_schema(schema).subscription_type
     assert root is not None
-    lists = {"pipelinesChanged", "executionsChanged", "jobProgress"}
+    lists = {"pipelinesChanged", "metricsChanged", "executionsChanged", "jobProgress"}
     assert STRANGERS.keys() | {"ngsiSamples"} | lists == root.fields.keys()
 
 
@@ -164,9 +171,10 @@ async def test_a_stranger_cannot_tell_what_is_hidden_from_what_is_not_there(
 ) -> None:
     table = RecordingTable(store)
     changes = RowChanges(table)
+    noun = "metric" if field == "metricValuesChanged" else "pipeline"
+    ask = Ask(store, noun)
     await ask.create_groups()
     hidden, gone = await ask.make("/usa", "one"), await ask.make("/usa", "two")
-    noun = "pipeline"
     if field == "executionProgress":
         noun = "execution"
         made = [await ask.input(CREATE_EXECUTION, pipelineId=id) for id in (hidden, gone)]

@@ -129,6 +129,10 @@ export type CreateGroupInput = {
   path: string;
   /** The display name of the group: 1 to 64 characters; the last part of the path if left out. */
   name?: string | null | undefined;
+  /** The purpose of the group, of at most 1000 characters. */
+  description?: string | null | undefined;
+  /** The tags that mark the group: at most 16, with different keys. */
+  tags?: Array<TagInput> | null | undefined;
 };
 
 /** The pipeline to create. */
@@ -1754,7 +1758,8 @@ export type SaveNewPipelineMutation = {
       }
     | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
-    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
 export type SavePipelineMutationVariables = Exact<{
@@ -1818,7 +1823,8 @@ export type SaveNewCalculationMutation = {
       }
     | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
-    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
 export type SaveCalculationMutationVariables = Exact<{
@@ -2387,7 +2393,8 @@ export type CreateGroupMutation = {
           excerpt: string | null;
         }>;
       }
-    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null };
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
 export type DeleteGroupMutationVariables = Exact<{

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.server.commands.client.find_pipeline import find_pipeline
+from penstock.server.commands.client.find_by_name import find_pipeline
 from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.commands.client.run_files import STANDARD, open_input
 from penstock.server.core.command_output import CommandFailed

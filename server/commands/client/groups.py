@@ -13,14 +13,22 @@ from penstock.server.commands.client.listings import (
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput
 
-COLUMNS = {"PATH": "path", "CREATED": "createdAt", "BY": "createdBy"}
+COLUMNS = {
+    "PATH": "path",
+    "STATE": "state",
+    "TAGS": "tags",
+    "CREATED": "createdAt",
+    "BY": "createdBy",
+}
 
 ROLES = "{ viewer { userId defaultGroup roles { group role } } }"
 CHILDREN = """query($path: GroupPath!, $first: Int, $after: String) { group(path: $path) {
   children(first: $first, after: $after) {
-    nodes { path createdAt createdBy } pageInfo { hasNextPage endCursor } } } }"""
+    nodes { path state tags { key value } createdAt createdBy }
+    pageInfo { hasNextPage endCursor } } } }"""
 SHOW = """query($path: GroupPath!) { group(path: $path) {
-  id path name createdAt createdBy parent { path } } }"""
+  id path name description state disabledThrough tags { key value }
+  createdAt createdBy parent { path } } }"""
 
 groups = App(name="groups", help="List groups, show one.")
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from penstock.server.commands.client.find_pipeline import find_pipeline
+from penstock.server.commands.client.find_by_name import find_pipeline
 from penstock.server.commands.client.listings import (
     FIRST_PAGE,
     PageOptions,

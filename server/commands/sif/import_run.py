@@ -19,6 +19,7 @@ from penstock.server.commands.sif.resources import (
     calculation_input,
     factor_table,
     further_groups,
+    group_content,
     group_of,
     metric_input,
     read_table,
@@ -49,6 +50,7 @@ class SifImport:
     is_dry: bool
     report: SifReport = field(default_factory=SifReport)
     _pipelines: dict[str, str] = field(default_factory=dict)
+    _to_disable: list[str] = field(default_factory=list)
 
     async def run(self) -> SifReport:
         """Import everything, and return the report; raises CommandFailed."""
@@ -64,6 +66,7 @@ class SifImport:
                 for item in self.export.resources("pipelines", "p"):
                     await self._import_pipeline(item, values, Path(folder))
                 await self._import_metrics()
+                await self._disable_groups()
                 self._note_what_is_left(values)
             finally:
                 values.close()
@@ -73,15 +76,24 @@ class SifImport:
         items = self.export.resources("accessManagement", "g")
         for item in sorted(items, key=lambda one: str(one["id"]).count("/")):
             path = unquote(str(item["id"]))
-            if path == "/" or await self.target.has_group(path):
+            is_disabled = item.get("state") == "disabled"
+            there = path == "/" or await self.target.has_group(path)
+            if there:
                 self.report.there["group"] += 1
+                if is_disabled and not await self.target.is_disabled(path):
+                    self.report.leave("group", path, "it was disabled; it is enabled here")
                 continue
             with self._refusals("group", path):
                 if not self.is_dry:
-                    await self.target.create_group(path, str(item.get("name") or path))
+                    await self.target.create_group(path, group_content(item))
+                    self._to_disable += [path] * is_disabled
                 self.report.made["group"] += 1
-                if item.get("state") == "disabled":
-                    self.report.leave("group", path, "it was disabled; it is enabled here")
+
+    async def _disable_groups(self) -> None:
+        """Disable the groups that were so, now that everything in them is made."""
+        for path in self._to_disable:
+            with self._refusals("group", path):
+                await self.target.disable_group(path)
 
     async def _import_datasets(self) -> None:
         for item in self.export.resources("referenceDatasets", "r"):

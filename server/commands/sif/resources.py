@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from io import StringIO
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from penstock.server.commands.sif.export_files import Item
 
@@ -32,10 +33,14 @@ def further_groups(item: Item) -> list[str]:
     return [str(one) for one in (item.get("groups") or [])[1:]]
 
 
-def tags_of(item: Item) -> list[dict[str, str]]:
-    """Return the tags of an item, and the one that says where it came from."""
-    tags = {str(key): str(value) for key, value in (item.get("tags") or {}).items()}
-    return [{"key": key, "value": value} for key, value in {**tags, TAG: str(item["id"])}.items()]
+def given_tags(item: Item) -> dict[str, str]:
+    """Return the tags that users gave an item."""
+    return {str(key): str(value) for key, value in (item.get("tags") or {}).items()}
+
+
+def tag_inputs(tags: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return tags as inputs have them."""
+    return [{"key": key, "value": value} for key, value in tags.items()]
 
 
 def column(entry: Mapping[str, Any], index: int) -> dict[str, Any]:
@@ -59,7 +64,16 @@ def shared_content(item: Item) -> dict[str, Any]:
         "group": group_of(item),
         "name": str(item["name"]),
         "description": str(item["description"]) if item.get("description") else None,
-        "tags": tags_of(item),
+        "tags": tag_inputs({**given_tags(item), TAG: str(item["id"])}),
+    }
+
+
+def group_content(item: Item) -> dict[str, Any]:
+    """Return what the input of a group has beside its path."""
+    return {
+        "name": str(item.get("name") or unquote(str(item["id"]))),
+        "description": str(item["description"]) if item.get("description") else None,
+        "tags": tag_inputs(given_tags(item)),
     }
 
 

@@ -52,10 +52,21 @@ class ImportTarget:
         query = "query($path: GroupPath!) { group(path: $path) { path } }"
         return bool(await self._find(query, path=path))
 
-    async def create_group(self, path: str, name: str) -> None:
+    async def create_group(self, path: str, content: Mapping[str, Any]) -> None:
         query = """mutation($input: CreateGroupInput!) { createGroup(input: $input) {
           __typename ...on UserError { reason: message } } }"""
-        await self._run(query, input={"path": path, "name": name})
+        await self._run(query, input={"path": path, **content})
+
+    async def is_disabled(self, path: str) -> bool:
+        """Whether the group is disabled, by itself or by one above it."""
+        query = "query($path: GroupPath!) { group(path: $path) { disabledThrough } }"
+        found = await self._find(query, path=path)
+        return bool(found and found["disabledThrough"])
+
+    async def disable_group(self, path: str) -> None:
+        query = """mutation($input: UpdateGroupInput!) { updateGroup(input: $input) {
+          __typename ...on UserError { reason: message } } }"""
+        await self._run(query, input={"path": path, "state": "DISABLED"})
 
     async def find(self, kind: Kind, name: str, group: str) -> ServerResource | None:
         """Find a resource that the group owns."""

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "bd66483b096a75981629e53fe469367b11656f77d82cbfebd00f5e855d2ada0e"
+STRUCTURE = "885adaa308d30124e57ed4a882c129cdc1ceabd4f8c2ca11ecffa92ba6bce7c4"
 SMALL = '''
 """The fields that read data."""
 type Query {

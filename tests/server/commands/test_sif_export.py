@@ -13,6 +13,7 @@ from penstock.server.commands.sif.resources import (
     NotTakable,
     calculation_input,
     factor_table,
+    group_content,
     metric_input,
     read_table,
 )
@@ -44,6 +45,16 @@ def test_only_the_latest_version_of_a_resource_is_read_from_its_table() -> None:
         "scope 2",
     ]
     assert export.count_versions("pipelines", "pv") == 3
+
+
+def test_a_group_keeps_its_name_description_and_tags() -> None:
+    groups = {one["id"]: one for one in SifExport(SAMPLE).resources("accessManagement", "g")}
+    assert group_content(groups["/acme"])["description"] == "Plants of Acme"
+    assert group_content(groups["/acme/old"]) == {
+        "name": "Closed plants",
+        "description": None,
+        "tags": [{"key": "reason", "value": "sold"}],
+    }
 
 
 def test_a_compressed_table_is_read_and_a_line_that_is_no_item_is_named(tmp_path: Path) -> None:

@@ -147,6 +147,71 @@ def test_groups_are_listed_below_a_path_and_shown(terminal: Terminal) -> None:
     assert terminal.fail("groups", "list", "/nope") == "penstock: There is no group /nope.\n"
 
 
+def test_metrics_are_listed_page_by_page_and_shown(terminal: Terminal) -> None:
+    listed = walk(terminal, "metrics", "list", "--group", "/usa")
+    assert names(listed) == ["emissions", "emissions:scope 2", "emissions:scope 1"]
+    assert terminal.read("metrics", "list", "--group", "/", "--below")["nodes"] == listed
+    shown = terminal.read("metrics", "show", "emissions:scope 1")
+    assert shown["inputs"] == [{"name": "energy:monthly", "output": "gas_co2e"}]
+    assert terminal.read("metrics", "show", shown["id"]) == shown
+    said = terminal.fail("metrics", "show", "nope", "--group", "/eu")
+    assert said == "penstock: There is no metric 'nope' in /eu.\n"
+
+
+YEAR = ("metrics", "values", "emissions", "--from", "2025", "--to", "2026", "--every", "year")
+
+
+def test_the_values_of_a_metric_are_printed_as_a_table_as_csv_and_as_json(
+    terminal: Terminal,
+) -> None:
+    told = terminal.read(*YEAR, "--breakdown", "group", "--in", "/usa")
+    values = {one["group"]: one["value"] for one in told["series"]["points"]}
+    assert [*values] == ["/usa/northwest", "/usa/southeast"]
+    times = "2025-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"
+    lines = terminal.print(*YEAR, "--breakdown", "group", "--in", "/usa")
+    assert [line.split() for line in lines] == [
+        ["START", "END", "GROUP", "VALUE"],
+        *([*times, group, value] for group, value in values.items()),
+        [],
+        ["Values", "in", "kg", "CO2e."],
+    ]
+    csv = terminal.print(*YEAR, "--breakdown", "group", "--in", "/usa", "--format", "csv")
+    assert csv == [
+        "start,end,group,value",
+        *(",".join([*times, group, value]) for group, value in values.items()),
+    ]
+    by_input = terminal.print(*YEAR, "--breakdown", "input", "--format", "csv")
+    assert [line.split(",")[2] for line in by_input[1:]] == [
+        "emissions:scope 1",
+        "emissions:scope 2",
+    ]
+    assert terminal.print(*YEAR, "--in", "/eu") == ["No value."]
+
+
+def test_times_of_a_metric_begin_by_the_clock_of_the_zone(terminal: Terminal) -> None:
+    zone = ("--zone", "Europe/Berlin", "--format", "csv")
+    days = ("--from", "2024-12-31", "--to", "2025-01-02T00:00:00+01:00", "--every", "day")
+    lines = terminal.print("metrics", "values", "emissions", *days, *zone)
+    assert [line.split(",")[:2] for line in lines[1:]] == [
+        ["2024-12-31T23:00:00.000Z", "2025-01-01T23:00:00.000Z"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("start", "zone", "said"),
+    [
+        ("2025-13", "UTC", "'2025-13' in 'UTC': month must be in 1..12."),
+        ("2025-01-01T00:00:00", "UTC", "'2025-01-01T00:00:00' is no time such as"),
+        ("2025", "Mars/Base", "'2025' in 'Mars/Base': "),
+    ],
+)
+def test_a_time_that_makes_no_sense_is_named(
+    terminal: Terminal, start: str, zone: str, said: str
+) -> None:
+    options = ("--from", start, "--to", "2026", "--zone", zone)
+    assert said in terminal.fail("metrics", "values", "emissions", *options, code=2)
+
+
 def test_tags_are_listed_by_key_value_and_level(terminal: Terminal) -> None:
     keys = walk(terminal, "tags", "list", "--group", "/usa")
     assert [node["key"] for node in keys] == ["material", "plant", "scope", "source"]

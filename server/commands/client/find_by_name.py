@@ -1,6 +1,7 @@
-"""Finds a pipeline by its global id or its name, in the groups that the caller sees."""
+"""Finds a pipeline or metric by its global id or its name, in the groups that the caller sees."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
 
 from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
 from penstock.server.core.command_output import CommandFailed
@@ -10,42 +11,47 @@ MOST_GROUPS = 200
 
 _NOT_THERE = ("NOT_FOUND", "BAD_USER_INPUT")
 
-FIND = (
-    "query($name: String!, $group: GroupPath) { pipelineByName(name: $name, group: $group) { id } }"
-)
-NODE = "query($id: ID!) { node(id: $id) { ...on Pipeline { id } } }"
+Noun: TypeAlias = Literal["pipeline", "metric"]
+
+FIND = "query($name: String!, $group: GroupPath) { %sByName(name: $name, group: $group) { id } }"
+NODE = "query($id: ID!) { node(id: $id) { ...on %s { id } } }"
 ROLES = "{ viewer { defaultGroup roles { group } } }"
 CHILDREN = """query($path: GroupPath!, $after: String) { group(path: $path) {
   children(first: 100, after: $after) { nodes { path } pageInfo { hasNextPage endCursor } } } }"""
 
 
 async def find_pipeline(client: GraphQLClient, name: str, group: str | None) -> str:
-    """Return the global id of a pipeline.
+    """Return the global id of a pipeline, as `find_by_name` does."""
+    return await find_by_name(client, "pipeline", name, group)
+
+
+async def find_by_name(client: GraphQLClient, noun: Noun, name: str, group: str | None) -> str:
+    """Return the global id of what has the name.
 
     Without a group, the name is looked up in the caller's default group, then in the groups of
     the caller's roles and in those below them. Raises CommandFailed, which says where it looked,
-    or which groups have pipelines of that name.
+    or which groups have one of that name.
     """
     if group is not None:
-        return await _find_in_group(client, name, group)
+        return await _find_in_group(client, noun, name, group)
     viewer = await client.execute(ROLES)
     first = viewer["defaultGroup"]
-    if first is not None and (found := await _find(client, name, first)):
+    if first is not None and (found := await _find(client, noun, name, first)):
         return found
     tops = [role["group"] for role in viewer["roles"]]
     groups = [path for path in await _groups_below(client, tops) if path != first]
-    found_in = {path: id for path in groups if (id := await _find(client, name, path))}
-    return _choose(name, found_in) or await _find_by_id(client, name, first, groups)
+    found_in = {path: id for path in groups if (id := await _find(client, noun, name, path))}
+    return _choose(noun, name, found_in) or await _find_by_id(client, noun, name, [first, *groups])
 
 
-async def _find_in_group(client: GraphQLClient, name: str, group: str) -> str:
-    found = await _find(client, name, group)
-    return found or await _find_by_id(client, name, group, [])
+async def _find_in_group(client: GraphQLClient, noun: Noun, name: str, group: str) -> str:
+    found = await _find(client, noun, name, group)
+    return found or await _find_by_id(client, noun, name, [group])
 
 
-async def _find(client: GraphQLClient, name: str, group: str) -> str | None:
+async def _find(client: GraphQLClient, noun: Noun, name: str, group: str) -> str | None:
     try:
-        found = await client.execute(FIND, name=name, group=group)
+        found = await client.execute(FIND % noun, name=name, group=group)
     except AnsweredError as error:
         if error.error_code in _NOT_THERE:
             return None
@@ -53,20 +59,22 @@ async def _find(client: GraphQLClient, name: str, group: str) -> str | None:
     return None if found is None else str(found["id"])
 
 
-async def _find_by_id(client: GraphQLClient, id: str, first: str | None, more: list[str]) -> str:
-    # A global id is a name that no pipeline has.
-    found: Any = await client.execute(NODE, id=id)
+async def _find_by_id(
+    client: GraphQLClient, noun: Noun, id: str, groups: Sequence[str | None]
+) -> str:
+    # A global id is a name that nothing has.
+    found: Any = await client.execute(NODE % noun.title(), id=id)
     if found:
         return str(found["id"])
-    looked = [path for path in (first, *more) if path is not None]
-    raise CommandFailed(f"There is no pipeline {id!r} in {_name_some(looked)}.")
+    looked = [path for path in groups if path is not None]
+    raise CommandFailed(f"There is no {noun} {id!r} in {_name_some(looked)}.")
 
 
-def _choose(name: str, found: dict[str, str]) -> str | None:
-    """Return the only pipeline found; a pipeline that several groups see is one pipeline."""
+def _choose(noun: Noun, name: str, found: dict[str, str]) -> str | None:
+    """Return the only one found; what several groups see is the same one."""
     if len({*found.values()}) <= 1:
         return next(iter(found.values()), None)
-    words = f"Several pipelines are named {name!r}: choose one by --group {' or '.join(found)}."
+    words = f"Several {noun}s are named {name!r}: choose one by --group {' or '.join(found)}."
     raise CommandFailed(words)
 
 

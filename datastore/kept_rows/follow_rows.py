@@ -1,0 +1,79 @@
+"""Follows the rows that a pipeline keeps, and the values of a metric over such rows."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.errors import NotFound
+from penstock.datastore.kept_rows.metric_series import find_visible, read_plan
+from penstock.datastore.kept_rows.part_list import read_heads
+from penstock.datastore.records import Metric, Pipeline
+from penstock.datastore.resources.changes import RowChanges, revision_of
+from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.table.layout import METRIC, PIPELINE, ROWS_HEAD
+from penstock.datastore.table.port import Attributes, Key
+
+
+def changes_of(row: Attributes) -> int:
+    """Count the commits of a pipeline's rows, and those that left, by their head."""
+    return sum(int(str(row.get(name, 0))) for name in ("commits", "gone"))
+
+
+@dataclass(frozen=True, slots=True)
+class FollowRows:
+    """Follows rows for the caller. A slow reader misses commits, but always learns of the last."""
+
+    access: Access
+    changes: RowChanges
+
+    async def of_pipeline(self, id: str) -> AsyncIterator[Pipeline]:
+        """Yield a pipeline, and again after each commit of its rows, whoever sees these.
+
+        Ends when it is deleted or the caller no longer sees it. Raises NotFound at first.
+        """
+        reading = ResourceReader(PIPELINE, self.access)
+        pipeline: Pipeline | NotFound = await reading.one(id)
+        shown = -1
+        while not isinstance(pipeline, NotFound):
+            head = (await read_heads(self.access.table, [id]))[id]
+            if (count := head.commits + head.gone) != shown:
+                shown = count
+                yield pipeline
+            revisions = {PIPELINE.latest.key(id=id): pipeline.revision}
+            await self._wait(revisions, {ROWS_HEAD.key(id=id): count})
+            (pipeline,) = await reading.many([id])
+
+    async def of_metric(self, id: str) -> AsyncIterator[Metric]:
+        """Yield a metric, and again after each commit of rows of which it is made.
+
+        Also after a change of the metric, or of one that it is made of. Ends when it is deleted or
+        the caller no longer sees it. Raises NotFound at first.
+        """
+        reading = ResourceReader(METRIC, self.access)
+        metric: Metric | NotFound = await reading.one(id)
+        shown: tuple[Mapping[Key, int], ...] = ()
+        while not isinstance(metric, NotFound):
+            plan = await read_plan(self.access, metric)
+            made_of = await find_visible(self.access, [one.pipeline for one in plan.leaves()])
+            heads = await read_heads(self.access.table, made_of)
+            commits = {ROWS_HEAD.key(id=id): head.commits + head.gone for id, head in heads.items()}
+            read = (metric, *plan.reached.values())
+            revisions = {METRIC.latest.key(id=one.id): one.revision for one in read}
+            if (revisions, commits) != shown:
+                shown = revisions, commits
+                yield metric
+            await self._wait(revisions, commits)
+            (metric,) = await reading.many([id])
+
+    async def _wait(self, revisions: Mapping[Key, int], commits: Mapping[Key, int]) -> None:
+        """Wait until a row of a resource or the head of some rows is another one; pay for that."""
+        arrived = asyncio.Event()
+        with ExitStack() as stack:
+            for key, revision in revisions.items():
+                stack.enter_context(self.changes.watch(key, revision, arrived, revision_of))
+            for key, count in commits.items():
+                stack.enter_context(self.changes.watch(key, count, arrived, changes_of))
+            await arrived.wait()
+        self.access.work.owe(len(revisions) + len(commits))
