@@ -266,6 +266,9 @@ class ExecutionRunner:
                 await self._end(ExecutionState.SUCCESS, facts)
             except RowsMoved:
                 self.result_bytes = before
+            except LimitExceeded:
+                self.result_bytes = before
+                raise
             else:
                 return
         raise Unavailable("The rows of the pipeline are being written by many at once.")

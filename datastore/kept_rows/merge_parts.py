@@ -18,6 +18,7 @@ from penstock.datastore.kept_rows.part_list import (
     MERGED_AFTER,
     RowsMoved,
     merge_writes,
+    move_parts,
     note_merged,
     pipelines_to_merge,
     read_parts,
@@ -53,21 +54,21 @@ class PartMerger:
 
     async def merge(self, pipeline: str) -> int:
         """Merge the small files of a pipeline; return the number of merged files."""
+        parts = await read_parts(self.access.table, pipeline)
         merged = 0
-        while True:
-            parts = await read_parts(self.access.table, pipeline)
-            chosen = choose_parts(parts, self.least)
-            if not chosen:
-                reached = parts[-1].commit if parts else 0
-                await note_merged(self.access.table, pipeline, reached)
-                return merged
+        while chosen := choose_parts(parts, self.least):
             try:
-                await self._merge(pipeline, chosen)
+                moved = await self._merge(pipeline, chosen)
             except RowsMoved:
                 return merged
+            # The list is long, and whoever changes what was read fails the next transaction.
+            parts = [moved.get(part.commit, part) for part in parts]
             merged += 1
+        await note_merged(self.access.table, pipeline, parts[-1].commit if parts else 0)
+        return merged
 
-    async def _merge(self, pipeline: str, parts: Sequence[RowsPart]) -> None:
+    async def _merge(self, pipeline: str, parts: Sequence[RowsPart]) -> dict[int, RowsPart]:
+        """Merge the files of some parts; return the parts as they are now, by commit."""
         access = self.access
         id = access.clock.new_id()
         staged = StagedFile(access, id, part_key(pipeline, f"{MERGED}-{id}"))
@@ -76,9 +77,10 @@ class PartMerger:
         async with self.part_files.open(access.files, parts) as paths:
             size = await writer.write_merged(staged.key, Snapshot(parts, paths))
         left = [StagedFile(access, access.clock.new_id(), file) for file in _files_of(parts)]
+        moved = move_parts(parts, staged.key, size)
         writes = [
             staged.adoption_write(),
-            *merge_writes(pipeline, parts, staged.key, size),
+            *merge_writes(pipeline, parts, moved),
             *(Write(Put(one.row())) for one in left),
         ]
         try:
@@ -86,6 +88,7 @@ class PartMerger:
         except RowsMoved:
             await staged.try_drop()
             raise
+        return {part.commit: part for part in moved}
 
 
 def choose_parts(parts: Sequence[RowsPart], least: int) -> Sequence[RowsPart]:

@@ -21,6 +21,9 @@ QUERY_UNITS: Final = 100
 PAID_SHARE: Final = 20
 """Of so many bytes of files a query pays for one: an engine reads columns, not rows."""
 
+LISTED_PARTS: Final = 10
+"""Commits in the list of a pipeline's rows that are read in one unit."""
+
 
 @dataclass(slots=True)
 class OpenRows:
@@ -48,7 +51,8 @@ async def open_rows(
 
     Raises RateLimited before anything is read, and Unavailable.
     """
-    units = QUERY_UNITS + load_units(sum(one.size for one in parts) // PAID_SHARE)
+    size = sum(one.size for one in parts)
+    units = QUERY_UNITS + load_units(size // PAID_SHARE) + len(parts) // LISTED_PARTS
     access.work.spend_more(units)
     payer = QueryPayer(access.caller.user_id, access.work, units)
     async with AsyncExitStack() as stack:

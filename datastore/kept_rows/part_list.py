@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.errors import LimitExceeded, Unavailable
 from penstock.datastore.kept_rows.records import RowsHead, RowsPart
 from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.items import attributes_of, load, read_rows, resource_id
@@ -31,6 +31,10 @@ from penstock.datastore.table.port import (
 
 MERGED_AFTER: Final = 12
 """The commits after which it is tried to merge their files."""
+
+
+MAX_COMMITS: Final = 100_000
+"""Commits of a pipeline's rows that have not left: whoever reads rows reads the list of them."""
 
 
 class RowsMoved(Exception):
@@ -148,22 +152,29 @@ async def note_merged(table: Table, pipeline: str, commits: int) -> None:
         await table.transact([noted])
 
 
-def merge_writes(pipeline: str, parts: Sequence[RowsPart], file: str, size: int) -> list[Write]:
-    """The writes by which parts lie in one merged file; they raise RowsMoved for other parts.
-
-    Each part takes a share of the size.
-    """
+def move_parts(parts: Sequence[RowsPart], file: str, size: int) -> list[RowsPart]:
+    """The parts as they lie in one merged file; each takes a share of the size."""
     shares = [size // len(parts) + (n < size % len(parts)) for n in range(len(parts))]
+    return [
+        replace(part, file=file, size=share, merged=True)
+        for part, share in zip(parts, shares, strict=True)
+    ]
+
+
+def merge_writes(
+    pipeline: str, parts: Sequence[RowsPart], moved: Sequence[RowsPart]
+) -> list[Write]:
+    """The writes by which parts lie in other files; they raise RowsMoved for other parts."""
     return [
         Write(
             Update(
                 key=ROWS_PART.key(id=pipeline, commit=part.commit),
-                set={"file": file, "size": share, "merged": True},
+                set={"file": new.file, "size": new.size, "merged": True},
                 condition=Compare("file", "=", part.file),
             ),
             _rows_moved,
         )
-        for part, share in zip(parts, shares, strict=True)
+        for part, new in zip(parts, moved, strict=True)
     ]
 
 
@@ -178,8 +189,11 @@ def add_part(pipeline: str, head: RowsHead, part: RowsPart) -> tuple[RowsPart, l
     """Number a part as the next commit; return it and the writes that add it.
 
     The writes raise RowsMoved if another commit came first. No two commits have the same time, so
-    that a time names one snapshot.
+    that a time names one snapshot. Raises LimitExceeded where there are too many commits already.
     """
+    standing = head.commits - head.gone
+    if standing >= MAX_COMMITS:
+        raise LimitExceeded("commits of rows that a pipeline keeps", MAX_COMMITS, standing + 1)
     part = replace(part, commit=head.commits + 1, at=_time_after(head.at, part.at))
     is_next = Compare("commits", "=", head.commits) if head.commits else Missing("commits")
     due = {INDEX_HASH: ROWS_HEAD.index_partition()} if part.commit % MERGED_AFTER == 0 else {}

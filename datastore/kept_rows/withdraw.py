@@ -150,7 +150,7 @@ class WithdrawRows:
                     await commit(access.table, [*add_part(pipeline, head, part)[1], exists])
                 except RowsMoved:
                     continue
-                except StaleRead:
+                except (StaleRead, LimitExceeded):
                     await access.files.delete(part.file)
                     raise
                 return part.count
