@@ -6,7 +6,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { createContext, useContext, useEffect, useEffectEvent } from "react";
+import { createContext, useContext, useEffect, useEffectEvent, useState } from "react";
 import type { Operation } from "../graphql/operation";
 import type { Api } from "./api";
 import { Failure, isConnectionLost } from "./failure";
@@ -63,6 +63,17 @@ export function useAnswer<Data, Variables>(
     ...(keep ? { placeholderData: keepPreviousData } : {}),
     ...(every ? { refetchInterval: every } : {}),
   });
+}
+
+/** What the shown answer was asked with: while an earlier one is kept, what that one was asked with. */
+export function useShownWith<Asked>(
+  asked: Asked,
+  { isPlaceholderData }: { isPlaceholderData: boolean },
+) {
+  const [shown, setShown] = useState(asked);
+  if (isPlaceholderData) return shown;
+  if (JSON.stringify(shown) !== JSON.stringify(asked)) setShown(asked);
+  return asked;
 }
 
 interface Connection<Node> {

@@ -5,8 +5,14 @@ interface Change {
   after?: unknown;
 }
 
+interface DifferencesProps {
+  changes: readonly Change[];
+  /** The words above the two sides. */
+  names?: readonly [string, string];
+}
+
 /** Changes side by side: the value before, and the value after. */
-export function Differences({ changes }: { changes: readonly Change[] }) {
+export function Differences({ changes, names = ["Before", "After"] }: DifferencesProps) {
   if (changes.length === 0) return <p className="muted">Nothing differs.</p>;
   return (
     <div className="card flush" tabIndex={0} role="group" aria-label="List of differences">
@@ -14,8 +20,8 @@ export function Differences({ changes }: { changes: readonly Change[] }) {
         <thead>
           <tr>
             <th scope="col">What</th>
-            <th scope="col">Before</th>
-            <th scope="col">After</th>
+            <th scope="col">{names[0]}</th>
+            <th scope="col">{names[1]}</th>
           </tr>
         </thead>
         <tbody>

@@ -7,7 +7,7 @@ const HEIGHT = 200;
 /** The number of colours of bars. */
 const COLOURS = 6;
 
-interface TimeSeries {
+export interface TimeSeries {
   readonly name: string;
   readonly values: readonly TimeValue[];
 }
@@ -18,8 +18,17 @@ interface TimeBarsProps {
   series: readonly TimeSeries[];
 }
 
+/** As many series as there are colours: the largest, in their order. */
+export function largestSeries(series: readonly TimeSeries[]): readonly TimeSeries[] {
+  if (series.length <= COLOURS) return series;
+  const sum = ({ values }: TimeSeries) => values.reduce((all, { value }) => all + value, 0);
+  const largest = [...series].sort((one, other) => sum(other) - sum(one)).slice(0, COLOURS);
+  return series.filter((one) => largest.includes(one));
+}
+
 /** Values over time as bars; those of several series stand side by side, with their names below. */
-export function TimeBars({ label, every, series }: TimeBarsProps) {
+export function TimeBars({ label, every, series: given }: TimeBarsProps) {
+  const series = largestSeries(given);
   const starts = [...new Set(series.flatMap(({ values }) => values.map(({ start }) => start)))];
   starts.sort();
   const all = series.flatMap(({ values }) => values.map(({ value }) => value));
@@ -61,6 +70,11 @@ export function TimeBars({ label, every, series }: TimeBarsProps) {
         <span className="grow">{first ? formatStart(first, every) : ""}</span>
         <span>{last ? formatStart(last, every) : ""}</span>
       </p>
+      {given.length > series.length ? (
+        <p className="small muted">
+          The {series.length} largest of {given.length} are drawn; the table has all.
+        </p>
+      ) : null}
       {series.length > 1 ? (
         <ul className="pills" aria-label="Colours">
           {series.map(({ name }, place) => (

@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 import { applyChoice, functionChoices, typedWord } from "../screens/editor/completion";
-import { compareDrafts, newDraft, NEW_FORMULA, pipelineContent } from "../screens/editor/draft";
+import { compareDrafts, mergeDrafts } from "../screens/editor/comparison";
+import {
+  metricContent,
+  newDraft,
+  NEW_FORMULA,
+  NEW_INPUT,
+  NEW_PARAMETER,
+  pipelineContent,
+} from "../screens/editor/draft";
 
 test.each([
   [":act", { kind: "parameter", start: 1, letters: "act" }],
@@ -26,12 +34,51 @@ test("a choice stands in place of the word, and what follows the caret stays", (
   });
 });
 
-test("drafts are compared field by field, theirs before mine", () => {
-  const theirs = { ...newDraft("/usa"), description: "theirs" };
-  const mine = { ...newDraft("/usa"), formulas: [{ ...NEW_FORMULA, formula: "1" }] };
+test("drafts are compared place by place, theirs before mine, and versions do not count", () => {
+  const theirs = { ...newDraft("/usa"), description: "theirs", version: 2 };
+  const mine = {
+    ...newDraft("/usa"),
+    formulas: [{ ...NEW_FORMULA, formula: "1" }],
+    parameters: [NEW_PARAMETER, NEW_PARAMETER],
+  };
   expect(compareDrafts(theirs, mine)).toEqual([
     { op: "REPLACE", path: "description", before: "theirs", after: "" },
-    { op: "REPLACE", path: "formulas", before: theirs.formulas, after: mine.formulas },
+    { op: "ADD", path: "parameters.2", after: NEW_PARAMETER },
+    { op: "REPLACE", path: "formulas.1.formula", before: "", after: "1" },
+  ]);
+});
+
+test("two that changed different things are merged, and what both changed is not", () => {
+  const base = { ...newDraft("/usa"), formulas: [NEW_FORMULA, NEW_FORMULA], version: 1 };
+  const withFormulas = (first: string, other: string) => ({
+    ...base,
+    formulas: [
+      { ...NEW_FORMULA, formula: first },
+      { ...NEW_FORMULA, formula: other },
+    ],
+  });
+  const theirs = { ...withFormulas("", "2"), description: "theirs", version: 2 };
+  expect(mergeDrafts(base, theirs, withFormulas("1", ""))).toEqual({
+    ...withFormulas("1", "2"),
+    description: "theirs",
+    version: 2,
+  });
+  expect(mergeDrafts(base, theirs, withFormulas("", "3"))).toBeNull();
+  expect(mergeDrafts(base, theirs, { ...base, formulas: [NEW_FORMULA] })).toBeNull();
+  expect(mergeDrafts(base, theirs, base)).toEqual(theirs);
+});
+
+test("an input that was read is named by its id until another name is typed", () => {
+  const read = { kind: "pipeline", id: "x", name: "energy", output: "kwh" } as const;
+  const { inputs, unit } = metricContent({
+    ...newDraft("/usa"),
+    inputs: [read, { ...read, id: null }, { ...NEW_INPUT, kind: "metric", name: " emissions " }],
+  });
+  expect(unit).toBeNull();
+  expect(inputs).toEqual([
+    { pipeline: "x", output: "kwh" },
+    { pipeline: "energy", output: "kwh" },
+    { metric: "emissions" },
   ]);
 });
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from playwright.async_api import Browser, Download, Page, expect
+from playwright.async_api import Browser, Download, Page, Response, expect
 
 from penstock.server.auth.dev_sessions import issue_code
 from tests.browser.conftest import LOCAL, PATIENCE, REPORT_VIOLATIONS, Visit
@@ -124,6 +124,14 @@ async def run_rows(page: Page, rows: int = 1, name: str = "rows.csv") -> str:
     return found
 
 
+def is_answer_to(answer: Response, operation: str) -> bool:
+    """Whether the answer is that to an operation of the console."""
+    own = json.loads((ROOT / "server/console/dist/documents.json").read_text())
+    body = json.loads(answer.request.post_data or "{}")
+    document: str = own.get(body.get("documentId"), "")
+    return document.startswith((f"query {operation}(", f"mutation {operation}("))
+
+
 async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
     """Return the paths of every screen, those about one thing with a thing of the sample."""
     pipeline = await pipeline_id(page)
@@ -150,6 +158,7 @@ async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
         path_of("pipelines", pipeline, "/edit"),
         path_of("calculations", calculation["id"], "/edit"),
         "/new/pipeline",
+        "/new/metric",
         "/groups",
         "/groups?tab=keys",
         "/runs",

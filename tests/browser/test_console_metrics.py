@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import assert_quiet, open_console
+from tests.browser.console import ask, assert_quiet, open_console
 from tests.install import skip_reason
 
 pytestmark = [
@@ -48,4 +48,57 @@ async def test_a_value_of_a_metric_leads_to_its_rows_and_a_row_to_its_formula(
     await page.get_by_role("button", name="Why Bend, 2024-02-01 00:00").click()
     explained = page.get_by_role("region", name="Explanation")
     await expect(explained.get_by_text(":kwh * 0.3712", exact=True)).to_be_visible()
+    assert_quiet(visit)
+
+
+WATCHED = """{ metrics(group: "/usa", name: { startsWith: "console:watched" }) { nodes {
+  id version function unit inputs { name output } } } }"""
+SERIES = """query($id: ID!) { metric(id: $id) { series(group: "/usa", every: YEAR,
+  from: "2024-01-01T00:00:00Z", to: "2025-01-01T00:00:00Z") { points { value } } } }"""
+
+
+async def test_a_metric_is_defined_changed_and_deleted(visit: Visit) -> None:
+    page = await open_console(visit, "/metrics")
+    await page.get_by_role("link", name="New metric").click()
+    await page.get_by_label("Name", exact=True).fill("console:watched")
+    await page.get_by_label("Unit").fill("kWh")
+    source = page.get_by_label("Output")
+    await page.get_by_label("Name of the pipeline").fill("energy:monthly")
+    await source.select_option(label="kWh")
+    await page.get_by_role("button", name="Input", exact=True).click()
+    await page.get_by_label("Input 2 is").select_option(label="another metric")
+    await page.get_by_label("Name of the metric").fill("no such metric")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_text("no such metric").first).to_be_visible()
+    assert (await ask(page, WATCHED))["nodes"] == []
+    await page.get_by_label("Name of the metric").fill("emissions:scope 1")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("heading", name="console:watched", exact=True)).to_be_visible()
+    (made,) = (await ask(page, WATCHED))["nodes"]
+    first = {"name": "energy:monthly", "output": "kwh"}
+    assert (made["version"], made["function"], made["unit"]) == (1, "SUM", "kWh")
+    assert made["inputs"] == [first, {"name": "emissions:scope 1", "output": None}]
+
+    await page.get_by_role("link", name="Edit", exact=True).click()
+    await expect(source).to_have_value("kwh")
+    await page.get_by_role("button", name="Remove input 2").click()
+    await page.get_by_label("Function over the inputs").select_option(label="max")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("region", name="Inputs")).to_contain_text(
+        "max of energy:monthly kwh, in kWh"
+    )
+    (changed,) = (await ask(page, WATCHED))["nodes"]
+    assert (changed["version"], changed["function"], changed["inputs"]) == (2, "MAX", [first])
+    (point,) = (await ask(page, SERIES, id=changed["id"]))["series"]["points"]
+    await page.get_by_label("Every").select_option(label="year")
+    shown = page.get_by_role("region", name="Values as a table").get_by_role("row")
+    await expect(shown.filter(has_text="2024")).to_contain_text(point["value"])
+
+    await page.get_by_role("link", name="Edit", exact=True).click()
+    await page.get_by_role("button", name="Delete", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Type its name to delete it").fill("console:watched")
+    await dialog.get_by_role("button", name="Delete the metric").click()
+    await expect(page.get_by_role("heading", name="Metrics", exact=True)).to_be_visible()
+    assert (await ask(page, WATCHED))["nodes"] == []
     assert_quiet(visit)

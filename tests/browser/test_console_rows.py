@@ -1,5 +1,6 @@
 """The console's rows: totals over time, a row's explanation, its correction and withdrawal."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import ask, assert_quiet, go_to, open_console, path_of
+from tests.browser.console import ask, assert_quiet, find_faults, go_to, open_console, path_of
 from tests.install import skip_reason
 
 pytestmark = [
@@ -50,6 +51,53 @@ async def test_a_total_leads_to_its_rows_and_a_row_to_its_formula(visit: Visit) 
     history = page.get_by_role("region", name="History of the row")
     await expect(history).to_contain_text("by ")
     await expect(history).to_contain_text("Month 2024-02-01 00:00, ")
+    assert_quiet(visit)
+
+
+async def test_rows_are_narrowed_to_values_and_totals_stand_for_each_of_them(
+    visit: Visit,
+) -> None:
+    page = await open_rows(visit, FEBRUARY)
+    totals = page.get_by_role("region", name="Totals as a table").get_by_role("row")
+    rows = page.get_by_role("region", name="Rows", exact=True).get_by_role("row")
+    await expect(rows).to_have_count(13)
+    whole = Decimal(await read_total(page))
+    # By group: each total is its own bar, and all of them are the whole.
+    await page.get_by_label("For each").select_option(label="Group")
+    await expect(totals).to_have_count(3)
+    colours = page.get_by_role("list", name="Colours").get_by_role("listitem")
+    await expect(colours).to_have_text(["/usa/northwest", "/usa/southeast"])
+    groups = [Decimal(await read_total(page, row, 2)) for row in (1, 2)]
+    assert sum(groups) == whole
+    # By plant there are more than colours: the largest are drawn, and the table has all.
+    await page.get_by_label("For each").select_option(label="Plant")
+    await expect(totals).to_have_count(13)
+    await expect(colours).to_have_count(6)
+    await expect(page.get_by_text("The 6 largest of 12 are drawn")).to_be_visible()
+    # A total leads to its rows, by time and by value, and the address keeps it.
+    bend = totals.filter(has_text="Bend")
+    value = await bend.get_by_role("cell").nth(2).inner_text()
+    await bend.get_by_role("button").click()
+    await expect(rows).to_have_count(2)
+    chosen = page.get_by_role("list", name="Chosen values")
+    await expect(chosen).to_have_text("Plant Bend")
+    await expect(rows.nth(1)).to_contain_text("Bend")
+    await page.reload()
+    await expect(rows).to_have_count(2)
+    assert await rows.nth(1).get_by_role("cell").nth(3).inner_text() == value
+    # A value that is typed narrows in the same way, also a number.
+    await chosen.get_by_role("button", name="Remove Plant Bend").click()
+    await expect(rows).to_have_count(13)
+    await page.get_by_label("Only rows whose").select_option(label="kWh")
+    await page.get_by_label("is", exact=True).fill(value)
+    await page.get_by_role("button", name="Narrow").click()
+    await expect(chosen).to_have_text(f"kWh {value}")
+    await expect(rows).to_have_count(2)
+    await expect(rows.nth(1)).to_contain_text("Bend")
+    await page.get_by_label("is", exact=True).fill("-1")
+    await page.get_by_role("button", name="Narrow").click()
+    await expect(page.get_by_role("heading", name="No rows", exact=True)).to_be_visible()
+    assert await find_faults(page) == []
     assert_quiet(visit)
 
 

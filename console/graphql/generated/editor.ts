@@ -6,6 +6,8 @@ import type {
   EditedPipelineQueryVariables,
   EditedCalculationQuery,
   EditedCalculationQueryVariables,
+  EditedMetricQuery,
+  EditedMetricQueryVariables,
   SaveNewPipelineMutation,
   SaveNewPipelineMutationVariables,
   SavePipelineMutation,
@@ -14,10 +16,22 @@ import type {
   SaveNewCalculationMutationVariables,
   SaveCalculationMutation,
   SaveCalculationMutationVariables,
+  SaveNewMetricMutation,
+  SaveNewMetricMutationVariables,
+  SaveMetricMutation,
+  SaveMetricMutationVariables,
   DeletePipelineMutation,
   DeletePipelineMutationVariables,
   DeleteCalculationMutation,
   DeleteCalculationMutationVariables,
+  DeleteMetricMutation,
+  DeleteMetricMutationVariables,
+  CompletePipelineQuery,
+  CompletePipelineQueryVariables,
+  PipelineOutputsQuery,
+  PipelineOutputsQueryVariables,
+  CompleteMetricQuery,
+  CompleteMetricQueryVariables,
   CompleteCalculationQuery,
   CompleteCalculationQueryVariables,
   CompleteDatasetQuery,
@@ -35,6 +49,10 @@ export const EditedCalculation: Operation<EditedCalculationQuery, EditedCalculat
     id: "87c3d949cc9d6f460934869dfe0b52fdfd5a8f8ad6360959ac75604da96f9b64",
     name: "EditedCalculation",
   };
+export const EditedMetric: Operation<EditedMetricQuery, EditedMetricQueryVariables> = {
+  id: "dab64abca81ea57b016280ca7253547c9e45d56856144c02b2043a254624e48a",
+  name: "EditedMetric",
+};
 export const SaveNewPipeline: Operation<SaveNewPipelineMutation, SaveNewPipelineMutationVariables> =
   {
     id: "a25342703eab3836f6ddd427012bbe8a44ad44ff5f189e0548017b505d1d0a75",
@@ -56,6 +74,14 @@ export const SaveCalculation: Operation<SaveCalculationMutation, SaveCalculation
     id: "5a52a851c0d6604281c163588d9ef0a004b93a63b0cb65bbf9df571fd539587c",
     name: "SaveCalculation",
   };
+export const SaveNewMetric: Operation<SaveNewMetricMutation, SaveNewMetricMutationVariables> = {
+  id: "0642b1f56c0b4af874a3424782a04e59753a13c86e139bb38e7db4d766dd5d2b",
+  name: "SaveNewMetric",
+};
+export const SaveMetric: Operation<SaveMetricMutation, SaveMetricMutationVariables> = {
+  id: "374298d94d163ae7d556814eff17cfd795bd21401692ff82c921c14563bd09b6",
+  name: "SaveMetric",
+};
 export const DeletePipeline: Operation<DeletePipelineMutation, DeletePipelineMutationVariables> = {
   id: "ba9287c3046a3ce755a91fc81109f46730dfdc6936d2f3eb800b548043b53e62",
   name: "DeletePipeline",
@@ -66,6 +92,22 @@ export const DeleteCalculation: Operation<
 > = {
   id: "4f46c95e727ac7c0ffbb7204adb685c0abc7e9769f68416ef797b8a63ca28ab4",
   name: "DeleteCalculation",
+};
+export const DeleteMetric: Operation<DeleteMetricMutation, DeleteMetricMutationVariables> = {
+  id: "18a672b4f61d5912bb81b408fd33ed48ba2aa39bf14eee3203fdb9924c00e166",
+  name: "DeleteMetric",
+};
+export const CompletePipeline: Operation<CompletePipelineQuery, CompletePipelineQueryVariables> = {
+  id: "76daff551181475d21e4aa1bed4f0fc59ec62aebf46197eb66912dcb2538e1c9",
+  name: "CompletePipeline",
+};
+export const PipelineOutputs: Operation<PipelineOutputsQuery, PipelineOutputsQueryVariables> = {
+  id: "4e0855d3ba8556bd188718952bc5a6f89344e44908cb2f16ec5e56555f1bca0c",
+  name: "PipelineOutputs",
+};
+export const CompleteMetric: Operation<CompleteMetricQuery, CompleteMetricQueryVariables> = {
+  id: "3f88b20b16d3b67c44b663e02130da31a6ff95390926dc3de776b9e52f2d85ed",
+  name: "CompleteMetric",
 };
 export const CompleteCalculation: Operation<
   CompleteCalculationQuery,

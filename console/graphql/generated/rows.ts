@@ -21,7 +21,7 @@ export const KeptRows: Operation<KeptRowsQuery, KeptRowsQueryVariables> = {
   name: "KeptRows",
 };
 export const RowTotals: Operation<RowTotalsQuery, RowTotalsQueryVariables> = {
-  id: "4f6ed21d063bd80ad10424c54aa36ef023f63c1c4412f4c0002e4190d2fce0fc",
+  id: "380b015b57ae4e67f758fec4884d980a434f5082de172ba2c98d77305fc5ebe1",
   name: "RowTotals",
 };
 export const RowPipeline: Operation<RowPipelineQuery, RowPipelineQueryVariables> = {

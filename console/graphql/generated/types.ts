@@ -135,6 +135,26 @@ export type CreateGroupInput = {
   tags?: Array<TagInput> | null | undefined;
 };
 
+/** The metric to create. */
+export type CreateMetricInput = {
+  /** The path of the group that owns the resource. The default is the caller's default group. */
+  group?: string | null | undefined;
+  /** The name, of 1 to 128 characters. No other resource of the kind has it in the same group, in a group above it or in a group below it. */
+  name: string;
+  /** The purpose of the resource, for people, of at most 8192 characters. */
+  description?: string | null | undefined;
+  /** The tags by which the resource is found: at most 50, with different keys. */
+  tags?: Array<TagInput> | null | undefined;
+  /** The unit of the values, for people, of at most 64 characters. */
+  unit?: string | null | undefined;
+  /** The function over the values of the inputs. */
+  function: MeasureFunction;
+  /** The inputs of the metric, at most 20. No metric is an input of itself, nor of one of its inputs. */
+  inputs: Array<MetricInput>;
+  /** A key that makes it safe to send the request again: the same key with the same input gives the same metric for a day. */
+  idempotencyKey?: string | null | undefined;
+};
+
 /** The pipeline to create. */
 export type CreatePipelineInput = {
   /** The path of the group that owns the resource. The default is the caller's default group. */
@@ -177,6 +197,16 @@ export type DeleteGroupInput = {
   path: string;
   /** True to delete also the groups below and all resources that these groups own, as a job in the background. Grants to the deleted groups are revoked. */
   cascade?: boolean | null | undefined;
+};
+
+/** The metric to delete. */
+export type DeleteMetricInput = {
+  /** The number of the current version. If another number is given, nothing changes. The default is not to check. */
+  expectedVersion?: number | null | undefined;
+  /** Whether to delete it though others use it. Their formulas and inputs then name what is gone: they cannot run until they are changed. */
+  force?: boolean | null | undefined;
+  /** The global id of the metric. */
+  id: string;
 };
 
 /** The pipeline to delete. */
@@ -501,6 +531,16 @@ export type MetricBreakdown =
   | "GROUP"
   /** A point for each input of the metric, from its values alone. */
   | "INPUT";
+
+/** An input of a metric. Give either `pipeline` and `output`, or `metric`. */
+export type MetricInput = {
+  /** A pipeline that keeps rows with a time: its global id, or the name by which the group of the metric, or the nearest group above it, sees it. */
+  pipeline?: string | null | undefined;
+  /** The key of an output of the pipeline. It is a number, unless it is counted. */
+  output?: string | null | undefined;
+  /** Another metric, by its global id or its name, as `pipeline` is. */
+  metric?: string | null | undefined;
+};
 
 /** The entries of a playlist to move, and their new position. */
 export type MovePlaylistEntriesInput = {
@@ -861,6 +901,28 @@ export type UpdateCalculationInput = {
   parameters?: Array<ParameterInput> | null | undefined;
   /** The outputs that the calculation fills, 1 to 200. */
   outputs?: Array<OutputInput> | null | undefined;
+};
+
+/** The changes to make to a metric. A field that is left out keeps its value, and null clears the value. */
+export type UpdateMetricInput = {
+  /** The number of the version on which the changes are based. If it is not the current one, nothing changes. */
+  expectedVersion: number;
+  /** The name, of 1 to 128 characters. No other resource of the kind has it in the same group, in a group above it or in a group below it. */
+  name?: string | null | undefined;
+  /** The purpose of the resource, for people, of at most 8192 characters. */
+  description?: string | null | undefined;
+  /** The tags by which the resource is found: at most 50, with different keys. */
+  tags?: Array<TagInput> | null | undefined;
+  /** The new state. While a resource is not enabled, only its state can change. */
+  state?: State | null | undefined;
+  /** The global id of the metric. */
+  id: string;
+  /** The unit of the values, for people, of at most 64 characters. */
+  unit?: string | null | undefined;
+  /** The function over the values of the inputs. */
+  function?: MeasureFunction | null | undefined;
+  /** The inputs of the metric, at most 20. No metric is an input of itself, nor of one of its inputs. */
+  inputs?: Array<MetricInput> | null | undefined;
 };
 
 /** The changes to make to a pipeline. A field that is left out keeps its value, and null clears the value. */
@@ -1733,6 +1795,30 @@ export type EditedCalculationQuery = {
   } | null;
 };
 
+export type EditedMetricQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type EditedMetricQuery = {
+  metric: {
+    id: string;
+    name: string;
+    description: string | null;
+    state: State;
+    owner: string;
+    version: number;
+    unit: string | null;
+    function: MeasureFunction;
+    tags: Array<{ key: string; value: string }>;
+    inputs: Array<{
+      name: string | null;
+      output: string | null;
+      pipelineId: string | null;
+      metricId: string | null;
+    }>;
+  } | null;
+};
+
 export type SaveNewPipelineMutationVariables = Exact<{
   input: CreatePipelineInput;
 }>;
@@ -1863,6 +1949,70 @@ export type SaveCalculationMutation = {
     | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
+export type SaveNewMetricMutationVariables = Exact<{
+  input: CreateMetricInput;
+}>;
+
+export type SaveNewMetricMutation = {
+  createMetric:
+    | { __typename: "CreateMetricPayload"; metric: { id: string } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SaveMetricMutationVariables = Exact<{
+  input: UpdateMetricInput;
+}>;
+
+export type SaveMetricMutation = {
+  updateMetric:
+    | { __typename: "UpdateMetricPayload"; metric: { id: string; version: number } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
 export type DeletePipelineMutationVariables = Exact<{
   input: DeletePipelineInput;
 }>;
@@ -1900,6 +2050,53 @@ export type DeleteCalculationMutation = {
         path: Array<string> | null;
       };
 };
+
+export type DeleteMetricMutationVariables = Exact<{
+  input: DeleteMetricInput;
+}>;
+
+export type DeleteMetricMutation = {
+  deleteMetric:
+    | { __typename: "DeleteMetricPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "InUse"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      };
+};
+
+export type CompletePipelineQueryVariables = Exact<{
+  prefix: string;
+  group?: string | null | undefined;
+}>;
+
+export type CompletePipelineQuery = { pipelines: { nodes: Array<{ name: string }> } };
+
+export type PipelineOutputsQueryVariables = Exact<{
+  name: string;
+  group?: string | null | undefined;
+}>;
+
+export type PipelineOutputsQuery = {
+  pipelineByName: {
+    id: string;
+    transformer: {
+      transforms: Array<{ outputs: Array<{ key: string | null; label: string | null }> }>;
+    };
+  } | null;
+};
+
+export type CompleteMetricQueryVariables = Exact<{
+  prefix: string;
+  group?: string | null | undefined;
+}>;
+
+export type CompleteMetricQuery = { metrics: { nodes: Array<{ name: string }> } };
 
 export type CompleteCalculationQueryVariables = Exact<{
   prefix: string;
@@ -2983,6 +3180,7 @@ export type RowTotalsQueryVariables = Exact<{
   every?: Every | null | undefined;
   by?: Array<string> | string | null | undefined;
   measures: Array<MeasureInput> | MeasureInput;
+  after?: string | null | undefined;
 }>;
 
 export type RowTotalsQuery = {

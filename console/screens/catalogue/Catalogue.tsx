@@ -111,7 +111,7 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           <h1>{title}</h1>
           <SearchCost name={operation.name} key={pages.dataUpdatedAt} />
         </div>
-        {kind === "REFERENCE_DATASET" || kind === "METRIC" ? null : (
+        {kind === "REFERENCE_DATASET" ? null : (
           <Link className="button primary" href={`/new/${one}`}>
             <Plus size={18} aria-hidden /> New {one}
           </Link>

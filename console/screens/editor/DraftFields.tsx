@@ -13,8 +13,10 @@ import {
   type EditedKind,
   NEW_FORMULA,
   NEW_PARAMETER,
+  withEntry,
 } from "./draft";
 import { FormulaField } from "./FormulaField";
+import { MetricFields } from "./MetricFields";
 import { RowsFields } from "./RowsFields";
 
 const TYPES: readonly ValueType[] = ["NUMBER", "STRING", "BOOLEAN", "TIMESTAMP"];
@@ -25,11 +27,6 @@ export interface DraftFieldsProps {
   draft: Draft;
   problems: readonly FieldProblem[];
   onChange: (change: Partial<Draft>) => void;
-}
-
-/** The list with an entry replaced, or without it. */
-function withEntry<Entry>(list: readonly Entry[], index: number, entry: Entry | null): Entry[] {
-  return list.flatMap((one, at) => (at !== index ? [one] : entry === null ? [] : [entry]));
 }
 
 export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProps) {
@@ -81,6 +78,19 @@ export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProp
         />
       </Field>
       <TagFields draft={draft} onChange={onChange} />
+      {kind === "metric" ? (
+        <MetricFields draft={draft} problems={problems} onChange={onChange} />
+      ) : (
+        <FormulaPart kind={kind} draft={draft} problems={problems} onChange={onChange} />
+      )}
+    </>
+  );
+}
+
+/** What pipelines and calculations have: parameters and formulas. */
+function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
+  return (
+    <>
       <fieldset className="stack tight">
         <legend>Parameters</legend>
         {draft.parameters.map((parameter, index) => (

@@ -5,22 +5,22 @@ import { type Failure, failureOf } from "../../app/failure";
 import { useAnswer, useServices } from "../../app/queries";
 import { Viewer } from "../../graphql/generated/shell";
 import { pathOf } from "../../parts/address";
-import { Differences } from "../../parts/Differences";
 import { Field } from "../../parts/fields";
 import { ModalDialog } from "../../parts/ModalDialog";
 import { Answered, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
-import {
-  compareDrafts,
-  type Draft,
-  type EditedKind,
-  keepDraft,
-  newDraft,
-  readKeptDraft,
-} from "./draft";
+import { Conflict } from "./Conflict";
+import { type Draft, type Edit, type EditedKind, keepEdit, newDraft, readKeptEdit } from "./draft";
 import { DraftFields } from "./DraftFields";
 import { DryRun } from "./DryRun";
 import { deleteEdited, readDraft, saveDraft } from "./saving";
+
+/** The lists of the kinds, where one goes that is no more. */
+const LISTS: Readonly<Record<EditedKind, string>> = {
+  pipeline: "/",
+  calculation: "/calculations",
+  metric: "/metrics",
+};
 
 interface EditorProps {
   kind: EditedKind;
@@ -28,7 +28,7 @@ interface EditorProps {
   id: string | null;
 }
 
-/** The editor of a pipeline or of a calculation. */
+/** The editor of a pipeline, a calculation or a metric. */
 export default function Editor({ kind, id }: EditorProps) {
   useTitle(id === null ? `New ${kind}` : `Edit ${kind}`);
   return id === null ? <NewEditor kind={kind} /> : <PresentEditor kind={kind} id={id} />;
@@ -70,18 +70,24 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
   const client = useQueryClient();
   const [, navigate] = useLocation();
   const key = `${kind}:${id ?? "new"}`;
-  const [draft, setDraft] = useState(() => readKeptDraft(key) ?? read);
+  const [edit, setEdit] = useState<Edit>(() => readKeptEdit(key) ?? { base: read, draft: read });
+  const { draft } = edit;
   const [failure, setFailure] = useState<Failure | null>(null);
   const [theirs, setTheirs] = useState<Draft | null>(null);
   const [isSaving, setSaving] = useState(false);
   const [isDeleting, setDeleting] = useState(false);
+  const begin = (next: Edit) => {
+    setTheirs(null);
+    setEdit(next);
+    keepEdit(key, next);
+  };
   const change = (changed: Partial<Draft>) => {
-    const next = { ...draft, ...changed };
-    setDraft(next);
-    keepDraft(key, next);
+    const next = { ...edit, draft: { ...draft, ...changed } };
+    setEdit(next);
+    keepEdit(key, next);
   };
   const leave = (path: string) => {
-    keepDraft(key, null);
+    keepEdit(key, null);
     void client.invalidateQueries();
     navigate(path);
   };
@@ -126,19 +132,15 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
         />
         {theirs ? (
           <Conflict
+            edit={edit}
             theirs={theirs}
-            mine={draft}
-            onMine={() => {
-              const over = { ...draft, version: theirs.version };
-              setTheirs(null);
-              setDraft(over);
-              void save(over);
+            onSave={(chosen) => {
+              begin({ base: theirs, draft: chosen });
+              void save(chosen);
             }}
             onTheirs={() => {
-              setTheirs(null);
               setFailure(null);
-              keepDraft(key, null);
-              setDraft(theirs);
+              begin({ base: theirs, draft: theirs });
             }}
           />
         ) : failure ? (
@@ -151,13 +153,13 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
           <button
             type="button"
             className="button"
-            onClick={() => leave(id === null ? "/" : pathOf(`${kind}s`, id))}
+            onClick={() => leave(id === null ? LISTS[kind] : pathOf(`${kind}s`, id))}
           >
             Discard
           </button>
         </div>
       </form>
-      <DryRun kind={kind} draft={draft} />
+      {kind === "metric" ? null : <DryRun kind={kind} draft={draft} />}
       {isDeleting && id !== null ? (
         <Deletion
           name={read.name}
@@ -165,37 +167,11 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
           onClose={() => setDeleting(false)}
           onDelete={async () => {
             await deleteEdited(api, kind, id);
-            leave(kind === "pipeline" ? "/" : "/calculations");
+            leave(LISTS[kind]);
           }}
         />
       ) : null}
     </>
-  );
-}
-
-interface ConflictProps {
-  theirs: Draft;
-  mine: Draft;
-  onMine: () => void;
-  onTheirs: () => void;
-}
-
-/** What somebody else saved meanwhile beside what is typed here; nothing is lost. */
-function Conflict({ theirs, mine, onMine, onTheirs }: ConflictProps) {
-  return (
-    <section role="alert" className="note note-warn" aria-label="Conflict">
-      <h2>Somebody saved version {theirs.version} meanwhile</h2>
-      <p>Nothing of yours is lost. Theirs is on the left, yours on the right:</p>
-      <Differences changes={compareDrafts(theirs, mine)} />
-      <div className="row">
-        <button type="button" className="button primary" onClick={onMine}>
-          Save mine as a new version
-        </button>
-        <button type="button" className="button" onClick={onTheirs}>
-          Go on with theirs
-        </button>
-      </div>
-    </section>
   );
 }
 

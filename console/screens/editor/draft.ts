@@ -1,7 +1,10 @@
 import type {
   EditedCalculationQuery,
+  EditedMetricQuery,
   EditedPipelineQuery,
   ExtraColumns,
+  MeasureFunction,
+  MetricInput,
   OutputInput,
   ParameterInput,
   RowsInput,
@@ -10,7 +13,7 @@ import type {
   ValueType,
 } from "../../graphql/generated/types";
 
-export const KINDS = ["pipeline", "calculation"] as const;
+export const KINDS = ["pipeline", "calculation", "metric"] as const;
 export type EditedKind = (typeof KINDS)[number];
 
 export interface DraftParameter {
@@ -33,7 +36,16 @@ export interface DraftFormula {
   readonly outputs: readonly DraftOutput[];
 }
 
-/** What is edited: a pipeline has several formulas, a calculation exactly one. */
+/** An input of a metric: an output of a pipeline, or another metric. */
+export interface DraftInput {
+  readonly kind: "pipeline" | "metric";
+  /** The id of one that was read; null as soon as another name is typed. */
+  readonly id: string | null;
+  readonly name: string;
+  readonly output: string;
+}
+
+/** What is edited: a pipeline has several formulas, a calculation exactly one, a metric inputs. */
 export interface Draft {
   readonly name: string;
   readonly group: string;
@@ -46,8 +58,21 @@ export interface Draft {
   /** The outputs that identify the rows that a pipeline keeps. */
   readonly rows: RowsInput | null;
   readonly extraColumns: ExtraColumns;
+  /** The unit of the values of a metric, and the function over its inputs. */
+  readonly unit: string;
+  readonly measure: MeasureFunction;
+  readonly inputs: readonly DraftInput[];
   /** The version that was read; null for a new one. */
   readonly version: number | null;
+}
+
+/** The list with an entry replaced, or without it. */
+export function withEntry<Entry>(
+  list: readonly Entry[],
+  index: number,
+  entry: Entry | null,
+): Entry[] {
+  return list.flatMap((one, at) => (at !== index ? [one] : entry === null ? [] : [entry]));
 }
 
 export const NEW_PARAMETER: DraftParameter = {
@@ -63,6 +88,8 @@ export const NEW_FORMULA: DraftFormula = {
   outputs: [{ key: "", label: "", description: "", type: "NUMBER" }],
 };
 
+export const NEW_INPUT: DraftInput = { kind: "pipeline", id: null, name: "", output: "" };
+
 export function newDraft(group: string): Draft {
   return {
     name: "",
@@ -75,7 +102,27 @@ export function newDraft(group: string): Draft {
     formulas: [NEW_FORMULA],
     rows: null,
     extraColumns: "REFUSE",
+    unit: "",
+    measure: "SUM",
+    inputs: [NEW_INPUT],
     version: null,
+  };
+}
+
+type ReadResource = Pick<
+  NonNullable<EditedMetricQuery["metric"]>,
+  "name" | "owner" | "description" | "state" | "tags" | "version"
+>;
+
+/** The fields of a draft that resources of all kinds have, over those of a new one. */
+function draftOf({ name, owner, description, state, tags, version }: ReadResource): Draft {
+  return {
+    ...newDraft(owner),
+    name,
+    description: description ?? "",
+    state,
+    tags: tags.map(({ key, value }) => ({ key, value })),
+    version,
   };
 }
 
@@ -96,17 +143,11 @@ const named = ({ key, label, description, type }: Named) => ({
 export function draftOfPipeline(read: NonNullable<EditedPipelineQuery["pipeline"]>): Draft {
   const { parameters, transforms, rows, extraColumns } = read.transformer;
   return {
-    name: read.name,
-    group: read.owner,
-    description: read.description ?? "",
-    summary: "",
-    state: read.state,
-    tags: read.tags.map(({ key, value }) => ({ key, value })),
+    ...draftOf(read),
     parameters: parameters.map((one) => ({ ...named(one), required: one.required })),
     formulas: transforms.map(({ formula, outputs }) => ({ formula, outputs: outputs.map(named) })),
     rows: rows ? { key: rows.key, time: rows.time ?? null, group: rows.group ?? null } : null,
     extraColumns,
-    version: read.version,
   };
 }
 
@@ -114,17 +155,24 @@ export function draftOfCalculation(
   read: NonNullable<EditedCalculationQuery["calculation"]>,
 ): Draft {
   return {
-    name: read.name,
-    group: read.owner,
-    description: read.description ?? "",
+    ...draftOf(read),
     summary: read.summary ?? "",
-    state: read.state,
-    tags: read.tags.map(({ key, value }) => ({ key, value })),
     parameters: read.parameters.map((one) => ({ ...named(one), required: one.required })),
     formulas: [{ formula: read.formula, outputs: read.outputs.map(named) }],
-    rows: null,
-    extraColumns: "REFUSE",
-    version: read.version,
+  };
+}
+
+export function draftOfMetric(read: NonNullable<EditedMetricQuery["metric"]>): Draft {
+  return {
+    ...draftOf(read),
+    unit: read.unit ?? "",
+    measure: read.function,
+    inputs: read.inputs.map(({ name, output, pipelineId, metricId }) => ({
+      kind: metricId ? "metric" : "pipeline",
+      id: metricId ?? pipelineId ?? null,
+      name,
+      output: output ?? "",
+    })),
   };
 }
 
@@ -182,30 +230,36 @@ export function calculationContent(draft: Draft) {
   };
 }
 
-/** The fields in which two drafts differ, side by side. */
-export function compareDrafts(theirs: Draft, mine: Draft) {
-  const names = [
-    "name",
-    "description",
-    "summary",
-    "state",
-    "tags",
-    "parameters",
-    "formulas",
-    "rows",
-    "extraColumns",
-  ] as const;
-  return names
-    .filter((name) => JSON.stringify(theirs[name]) !== JSON.stringify(mine[name]))
-    .map((name) => ({ op: "REPLACE", path: name, before: theirs[name], after: mine[name] }));
+/** An input as the API takes it: by its id if it is known, else by the name that was typed. */
+function metricInput({ kind, id, name, output }: DraftInput): MetricInput {
+  const source = id ?? name.trim();
+  return kind === "metric" ? { metric: source } : { pipeline: source, output };
+}
+
+/** The fields of both inputs of a metric. */
+export function metricContent(draft: Draft) {
+  return {
+    name: draft.name,
+    description: draft.description || null,
+    tags: [...draft.tags],
+    unit: draft.unit || null,
+    function: draft.measure,
+    inputs: draft.inputs.map(metricInput),
+  };
+}
+
+/** A draft, and what it was when it was read. */
+export interface Edit {
+  readonly base: Draft;
+  readonly draft: Draft;
 }
 
 /** Drafts that are not saved survive a reload, in this tab. */
-export function keepDraft(key: string, draft: Draft | null): void {
-  if (draft) sessionStorage.setItem(`penstock:draft:${key}`, JSON.stringify(draft));
+export function keepEdit(key: string, edit: Edit | null): void {
+  if (edit) sessionStorage.setItem(`penstock:draft:${key}`, JSON.stringify(edit));
   else sessionStorage.removeItem(`penstock:draft:${key}`);
 }
 
-export function readKeptDraft(key: string): Draft | null {
-  return JSON.parse(sessionStorage.getItem(`penstock:draft:${key}`) ?? "null") as Draft | null;
+export function readKeptEdit(key: string): Edit | null {
+  return JSON.parse(sessionStorage.getItem(`penstock:draft:${key}`) ?? "null") as Edit | null;
 }

@@ -2,11 +2,15 @@ import type { Api } from "../../app/api";
 import { payloadOf } from "../../app/failure";
 import {
   DeleteCalculation,
+  DeleteMetric,
   DeletePipeline,
   EditedCalculation,
+  EditedMetric,
   EditedPipeline,
   SaveCalculation,
+  SaveMetric,
   SaveNewCalculation,
+  SaveNewMetric,
   SaveNewPipeline,
   SavePipeline,
 } from "../../graphql/generated/editor";
@@ -14,19 +18,29 @@ import {
   calculationContent,
   type Draft,
   draftOfCalculation,
+  draftOfMetric,
   draftOfPipeline,
   type EditedKind,
+  metricContent,
   pipelineContent,
 } from "./draft";
 
 /** Read what is edited as it is now; null if it is gone. */
 export async function readDraft(api: Api, kind: EditedKind, id: string): Promise<Draft | null> {
-  if (kind === "pipeline") {
-    const { pipeline } = await api.run(EditedPipeline, { id });
-    return pipeline ? draftOfPipeline(pipeline) : null;
+  switch (kind) {
+    case "pipeline": {
+      const { pipeline } = await api.run(EditedPipeline, { id });
+      return pipeline ? draftOfPipeline(pipeline) : null;
+    }
+    case "calculation": {
+      const { calculation } = await api.run(EditedCalculation, { id });
+      return calculation ? draftOfCalculation(calculation) : null;
+    }
+    case "metric": {
+      const { metric } = await api.run(EditedMetric, { id });
+      return metric ? draftOfMetric(metric) : null;
+    }
   }
-  const { calculation } = await api.run(EditedCalculation, { id });
-  return calculation ? draftOfCalculation(calculation) : null;
 }
 
 /** Save a draft over the version that it was read from; returns the id. Throws a Failure. */
@@ -38,26 +52,52 @@ export async function saveDraft(
 ): Promise<string> {
   if (id === null) return createFrom(api, kind, draft);
   const update = { id, expectedVersion: draft.version ?? 0, state: draft.state };
-  if (kind === "pipeline") {
-    const input = { ...pipelineContent(draft), ...update };
-    return payloadOf((await api.run(SavePipeline, { input })).updatePipeline).pipeline.id;
+  switch (kind) {
+    case "pipeline": {
+      const input = { ...pipelineContent(draft), ...update };
+      return payloadOf((await api.run(SavePipeline, { input })).updatePipeline).pipeline.id;
+    }
+    case "calculation": {
+      const input = { ...calculationContent(draft), ...update };
+      const { updateCalculation } = await api.run(SaveCalculation, { input });
+      return payloadOf(updateCalculation).calculation.id;
+    }
+    case "metric": {
+      const input = { ...metricContent(draft), ...update };
+      return payloadOf((await api.run(SaveMetric, { input })).updateMetric).metric.id;
+    }
   }
-  const input = { ...calculationContent(draft), ...update };
-  return payloadOf((await api.run(SaveCalculation, { input })).updateCalculation).calculation.id;
 }
 
 async function createFrom(api: Api, kind: EditedKind, draft: Draft): Promise<string> {
   const group = draft.group || null;
-  if (kind === "pipeline") {
-    const input = { ...pipelineContent(draft), group };
-    return payloadOf((await api.run(SaveNewPipeline, { input })).createPipeline).pipeline.id;
+  switch (kind) {
+    case "pipeline": {
+      const input = { ...pipelineContent(draft), group };
+      return payloadOf((await api.run(SaveNewPipeline, { input })).createPipeline).pipeline.id;
+    }
+    case "calculation": {
+      const input = { ...calculationContent(draft), group };
+      const { createCalculation } = await api.run(SaveNewCalculation, { input });
+      return payloadOf(createCalculation).calculation.id;
+    }
+    case "metric": {
+      const input = { ...metricContent(draft), group };
+      return payloadOf((await api.run(SaveNewMetric, { input })).createMetric).metric.id;
+    }
   }
-  const input = { ...calculationContent(draft), group };
-  return payloadOf((await api.run(SaveNewCalculation, { input })).createCalculation).calculation.id;
 }
 
 export async function deleteEdited(api: Api, kind: EditedKind, id: string): Promise<void> {
   const input = { id };
-  if (kind === "pipeline") payloadOf((await api.run(DeletePipeline, { input })).deletePipeline);
-  else payloadOf((await api.run(DeleteCalculation, { input })).deleteCalculation);
+  switch (kind) {
+    case "pipeline":
+      payloadOf((await api.run(DeletePipeline, { input })).deletePipeline);
+      return;
+    case "calculation":
+      payloadOf((await api.run(DeleteCalculation, { input })).deleteCalculation);
+      return;
+    case "metric":
+      payloadOf((await api.run(DeleteMetric, { input })).deleteMetric);
+  }
 }

@@ -1,3 +1,4 @@
+import { Pencil } from "lucide-react";
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { MetricDetails } from "../../graphql/generated/metric";
@@ -34,6 +35,9 @@ export default function Metric({ id }: { id: string }) {
                 </p>
                 <TagPills tags={metric.tags} />
               </div>
+              <Link className="button" href={`${pathOf("metrics", metric.id)}/edit`}>
+                <Pencil size={16} aria-hidden /> Edit
+              </Link>
             </header>
             <Inputs metric={metric} />
             <Series metric={metric} />

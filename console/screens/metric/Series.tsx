@@ -1,4 +1,4 @@
-import { useAnswer } from "../../app/queries";
+import { useAnswer, useShownWith } from "../../app/queries";
 import { MetricSeries } from "../../graphql/generated/metric";
 import type { MetricBreakdown, MetricSeriesQuery } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
@@ -32,6 +32,7 @@ export function Series({ metric }: { metric: ShownMetric }) {
   };
   const variables = { id: metric.id, ...filter, every, breakdown };
   const query = useAnswer(MetricSeries, variables, { keep: true });
+  const shown = useShownWith(every, query);
   const nameOf = ({ group, input }: Point) => {
     const source = typeof input === "number" ? metric.inputs[input] : undefined;
     return source ? nameOfInput(source) : (group ?? "");
@@ -78,8 +79,8 @@ export function Series({ metric }: { metric: ShownMetric }) {
               {found?.series.isComplete ? null : (
                 <p className="muted">You do not see all inputs. The others do not count.</p>
               )}
-              <TimeBars label={unit} every={every} series={series} />
-              <PointTable points={points} nameOf={nameOf} every={every} metric={metric} />
+              <TimeBars label={unit} every={shown} series={series} />
+              <PointTable points={points} nameOf={nameOf} every={shown} metric={metric} />
             </>
           );
         }}

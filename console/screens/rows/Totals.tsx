@@ -1,9 +1,9 @@
-import { useAnswer } from "../../app/queries";
+import { usePages, useShownWith } from "../../app/queries";
 import { RowTotals } from "../../graphql/generated/rows";
 import type { Every, RowConditionInput, RowTotalsQuery } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
 import { Digits } from "../../parts/marks";
-import { Answered, Empty } from "../../parts/state";
+import { Answered, Empty, More } from "../../parts/state";
 import { sumByStart } from "../../parts/sumByStart";
 import { formatStart, TimeBars } from "../../parts/TimeBars";
 import { writeTag } from "../catalogue/tagFilter";
@@ -30,15 +30,17 @@ interface TotalsProps {
 }
 
 /** The sums over time as bars and as a table; a time leads to its rows. */
-export function Totals({ id, filter, sum, every, by }: TotalsProps) {
+export function Totals({ id, filter, ...asked }: TotalsProps) {
+  const { sum, every, by } = asked;
   const measures = [{ output: sum.key, function: "SUM" as const, as: "sum" }];
   const variables = { id, ...filter, every, by: by ? [by.key] : [], measures };
-  const query = useAnswer(RowTotals, variables, { keep: true });
+  const query = usePages(RowTotals, variables, ({ pipeline }) => pipeline?.totals);
+  const shown = useShownWith(asked, query);
   return (
     <section className="stack" aria-label="Totals">
       <Answered query={query} what="the totals">
-        {({ pipeline }) => {
-          const nodes = pipeline?.totals.nodes ?? [];
+        {() => {
+          const nodes = query.nodes ?? [];
           if (nodes.length === 0) {
             return (
               <Empty title="No rows here">
@@ -46,20 +48,13 @@ export function Totals({ id, filter, sum, every, by }: TotalsProps) {
               </Empty>
             );
           }
-          const sums = sumByStart(
-            nodes.map(({ start, measures: [first] }) => ({ start, value: first?.value })),
-          );
           return (
             <>
-              {every ? (
-                <TimeBars label={sum.label} every={every} series={[{ name: "", values: sums }]} />
+              {shown.every ? (
+                <TimeBars label={shown.sum.label} every={shown.every} series={seriesOf(nodes)} />
               ) : null}
-              <TotalTable nodes={nodes} sum={sum} every={every} by={by} />
-              {pipeline?.totals.pageInfo.hasNextPage ? (
-                <p className="small muted">
-                  The first 100 totals; choose a shorter time for others.
-                </p>
-              ) : null}
+              <TotalTable nodes={nodes} {...shown} />
+              <More pages={query} what="totals" />
             </>
           );
         }}
@@ -67,6 +62,18 @@ export function Totals({ id, filter, sum, every, by }: TotalsProps) {
     </section>
   );
 }
+
+/** The totals over time for each value of an output, or for all together. */
+function seriesOf(nodes: readonly TotalNode[]) {
+  const names = [...new Set(nodes.map(nameOf))];
+  return names.map((name) => {
+    const ofName = nodes.filter((node) => nameOf(node) === name);
+    const values = ofName.map(({ start, measures: [first] }) => ({ start, value: first?.value }));
+    return { name, values: sumByStart(values) };
+  });
+}
+
+const nameOf = ({ by: [value] }: TotalNode) => value?.value ?? "";
 
 function TotalTable({
   nodes,
@@ -104,10 +111,10 @@ function TotalTable({
           </thead>
           <tbody>
             {nodes.map((total) => {
-              const { start, rows, by: values, measures } = total;
+              const { start, rows, measures } = total;
               const words = [
                 ...(every && start ? [formatStart(start, every)] : []),
-                ...(by ? [values[0]?.value ?? ""] : []),
+                ...(by ? [nameOf(total)] : []),
               ];
               return (
                 <tr key={words.join(" ")}>

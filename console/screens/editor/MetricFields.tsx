@@ -1,0 +1,172 @@
+import { Plus, Trash2 } from "lucide-react";
+import { useDeferredValue, useId } from "react";
+import type { FieldProblem } from "../../app/failure";
+import { useAnswer } from "../../app/queries";
+import { CompleteMetric, CompletePipeline, PipelineOutputs } from "../../graphql/generated/editor";
+import type { MeasureFunction } from "../../graphql/generated/types";
+import { Field } from "../../parts/fields";
+import { formatName } from "../../parts/format";
+import { type Draft, type DraftInput, NEW_INPUT, withEntry } from "./draft";
+
+const MEASURES: readonly MeasureFunction[] = ["SUM", "COUNT", "MIN", "MAX", "AVG"];
+/** As many as the API takes. */
+const MOST = 20;
+
+interface MetricFieldsProps {
+  draft: Draft;
+  problems: readonly FieldProblem[];
+  onChange: (change: Partial<Draft>) => void;
+}
+
+/** The function of a metric, its unit, and what it is made of. */
+export function MetricFields({ draft, problems, onChange }: MetricFieldsProps) {
+  const { inputs } = draft;
+  return (
+    <>
+      <div className="row">
+        <Field label="Function over the inputs">
+          <select
+            value={draft.measure}
+            onChange={(event) =>
+              onChange({ measure: MEASURES.find((one) => one === event.target.value) ?? "SUM" })
+            }
+          >
+            {MEASURES.map((one) => (
+              <option key={one} value={one}>
+                {formatName(one)}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <Field label="Unit" wrong={aboutField(problems, "unit")}>
+          <input
+            value={draft.unit}
+            maxLength={64}
+            onChange={(event) => onChange({ unit: event.target.value })}
+          />
+        </Field>
+      </div>
+      <fieldset className="stack tight">
+        <legend>Inputs</legend>
+        {inputs.map((input, index) => (
+          <InputFields
+            key={index}
+            number={index + 1}
+            input={input}
+            group={draft.group}
+            wrong={problems.find(({ path }) => path.join(".").includes(`inputs.${index}`))?.message}
+            onChange={(changed) => onChange({ inputs: withEntry(inputs, index, changed) })}
+          />
+        ))}
+        <p>
+          {inputs.length < MOST ? (
+            <button
+              type="button"
+              className="button"
+              onClick={() => onChange({ inputs: [...inputs, NEW_INPUT] })}
+            >
+              <Plus size={16} aria-hidden /> Input
+            </button>
+          ) : null}
+        </p>
+      </fieldset>
+    </>
+  );
+}
+
+const aboutField = (problems: readonly FieldProblem[], name: string) =>
+  problems.find(({ path }) => path.at(-1) === name)?.message;
+
+interface InputFieldsProps {
+  number: number;
+  input: DraftInput;
+  group: string;
+  wrong: string | undefined;
+  onChange: (input: DraftInput | null) => void;
+}
+
+function InputFields({ number, input, group, wrong, onChange }: InputFieldsProps) {
+  const list = useId();
+  const { names, outputs } = useSources(input, group);
+  const rename = (name: string) => onChange({ ...input, id: null, name });
+  return (
+    <div className="row">
+      <Field label={`Input ${number} is`}>
+        <select
+          value={input.kind}
+          onChange={(event) =>
+            onChange({
+              ...NEW_INPUT,
+              kind: event.target.value === "metric" ? "metric" : "pipeline",
+            })
+          }
+        >
+          <option value="pipeline">rows of a pipeline</option>
+          <option value="metric">another metric</option>
+        </select>
+      </Field>
+      <Field label={`Name of the ${input.kind}`} wrong={wrong} className="grow">
+        <input
+          list={list}
+          value={input.name}
+          required
+          onChange={(event) => rename(event.target.value)}
+        />
+        <datalist id={list}>
+          {names.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      </Field>
+      {input.kind === "pipeline" ? (
+        <Field label="Output">
+          <select
+            value={input.output}
+            required
+            onChange={(event) => onChange({ ...input, output: event.target.value })}
+          >
+            <option value="">choose</option>
+            {outputs.map(({ key, label }) => (
+              <option key={key} value={key}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </Field>
+      ) : null}
+      <button
+        type="button"
+        className="button quiet icon"
+        aria-label={`Remove input ${number}`}
+        onClick={() => onChange(null)}
+      >
+        <Trash2 size={16} aria-hidden />
+      </button>
+    </div>
+  );
+}
+
+/** The names that begin as an input's does, and the outputs of the pipeline that has its name. */
+function useSources({ kind, name, output }: DraftInput, group: string) {
+  const typed = useDeferredValue(name.trim());
+  const scope = { group: group || null };
+  const isPipeline = kind === "pipeline" && typed !== "";
+  const isMetric = kind === "metric" && typed !== "";
+  const asked = { ...scope, prefix: typed };
+  const pipelines = useAnswer(CompletePipeline, asked, { enabled: isPipeline, keep: true });
+  const metrics = useAnswer(CompleteMetric, asked, { enabled: isMetric, keep: true });
+  // A name that is not whole yet is none: then there are no outputs to choose from.
+  const found = useAnswer(PipelineOutputs, { ...scope, name: typed }, { enabled: isPipeline });
+  const outputs = (found.data?.pipelineByName?.transformer.transforms ?? []).flatMap(
+    ({ outputs: all }) =>
+      all.flatMap(({ key, label }) => (key ? [{ key, label: label ?? key }] : [])),
+  );
+  const isKnown = output === "" || outputs.some(({ key }) => key === output);
+  return {
+    names: (kind === "metric"
+      ? (metrics.data?.metrics.nodes ?? [])
+      : (pipelines.data?.pipelines.nodes ?? [])
+    ).map((one) => one.name),
+    outputs: isKnown ? outputs : [...outputs, { key: output, label: output }],
+  };
+}

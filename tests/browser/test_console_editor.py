@@ -1,0 +1,210 @@
+"""The console's editor: completion, dry runs, and two people at one pipeline."""
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.console import (
+    ask,
+    assert_quiet,
+    find_faults,
+    go_to,
+    open_console,
+    path_of,
+    visit_of,
+)
+from tests.install import skip_reason
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(skip_reason("console") is not None, reason="the console has no packages"),
+]
+
+CREATE = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
+  ... on CreatePipelinePayload { pipeline { id } } ... on UserError { message } } }"""
+SAVED = """query($id: ID!) { pipeline(id: $id) { version description
+  transformer { transforms { formula } } } }"""
+
+
+async def make_pipeline(page: Page, name: str) -> str:
+    parameter = {"index": 0, "key": "miles", "type": "NUMBER", "required": True}
+    output = {"index": 0, "key": "km", "type": "NUMBER"}
+    transform = {"index": 0, "formula": ":miles * 2", "outputs": [output]}
+    transformer = {"parameters": [parameter], "transforms": [transform]}
+    given = {"group": "/usa", "name": name, "transformer": transformer}
+    found: str = (await ask(page, CREATE, input=given))["pipeline"]["id"]
+    return found
+
+
+async def choose(page: Page, words: str) -> None:
+    await page.get_by_role("option", name=words).wait_for()
+    await page.keyboard.press("Enter")
+
+
+async def test_a_pipeline_is_written_with_completion_tried_out_and_saved(visit: Visit) -> None:
+    page = await open_console(visit)
+    await page.get_by_role("link", name="New pipeline").click()
+    await page.get_by_label("Name").fill("console:written")
+    await page.get_by_label("Key", exact=True).fill("miles")
+    await page.get_by_label("Tag key").fill("source")
+    await page.get_by_label("Tag value").fill("Console")
+    await page.get_by_role("button", name="Add the tag").click()
+    formula = page.get_by_role("textbox", name="Formula of transform 1")
+    await formula.click()
+    await page.keyboard.type("rou")
+    await choose(page, "ROUND(number, [places])")
+    await page.keyboard.type("#miles_")
+    await choose(page, "miles_to_kilometres(miles)")
+    await page.keyboard.type(":mil")
+    await choose(page, "miles")
+    await page.keyboard.type("),1)")
+    await expect(formula).to_have_value("ROUND(#miles_to_kilometres(:miles),1)")
+    await page.get_by_label("Output key").fill("km")
+    await page.get_by_role("button", name="Transform", exact=True).click()
+    await page.get_by_role("textbox", name="Formula of transform 2").fill("REF('km') > 20")
+    await page.get_by_label("Output key").nth(1).fill("far")
+    await page.get_by_label("Type").nth(2).select_option("BOOLEAN")
+    dry_run = page.get_by_role("region", name="Dry run")
+    await dry_run.get_by_label("miles, row 1").fill("10")
+    await dry_run.get_by_role("button", name="Another row").click()
+    await dry_run.get_by_label("miles, row 2").fill("20")
+    await dry_run.get_by_role("button", name="Another row").click()
+    await dry_run.get_by_label("miles, row 3").fill("none")
+    for row in (4, 5):
+        await dry_run.get_by_role("button", name="Another row").click()
+        await dry_run.get_by_label(f"miles, row {row}").fill("1")
+    await expect(dry_run.get_by_role("button", name="Another row")).to_have_count(0)
+    await dry_run.get_by_role("button", name="Evaluate without saving").click()
+    await expect(dry_run.get_by_role("cell", name="16.1")).to_be_visible()
+    await expect(dry_run.get_by_role("row", name="1.6 false")).to_have_count(2)
+    await expect(dry_run.get_by_role("row", name="32.2 true")).to_be_visible()
+    await expect(dry_run.get_by_text("Row 3, miles: :miles: expected a number")).to_be_visible()
+    await dry_run.get_by_role("button", name="Explain row 2").click()
+    # The explanation is a tree: what the calculation was given is below its value, a level deeper.
+    whole = dry_run.get_by_role("group", name="How it comes about").locator("> ul > li")
+    await expect(whole.locator("> details > summary")).to_contain_text("= 32.2")
+    called = whole.locator("> details > ul > li").filter(has_text="#miles_to_kilometres")
+    await expect(called.locator("> details > summary")).to_contain_text("= 32.18688")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("heading", name="console:written", exact=True)).to_be_visible()
+    await expect(page.get_by_role("list", name="Tags")).to_have_text("source Console")
+    assert_quiet(visit)
+
+
+async def test_a_formula_that_is_refused_shows_its_caret_and_survives_a_reload(
+    visit: Visit,
+) -> None:
+    page = await open_console(visit)
+    id = await make_pipeline(page, "console:refused")
+    await go_to(visit, path_of("pipelines", id, "/edit"))
+    formula = page.get_by_role("textbox", name="Formula of transform 1")
+    await formula.fill("")
+    await page.keyboard.type("LOOKUP(:miles,'vehicle")
+    await choose(page, "vehicle_type")
+    await expect(formula).to_have_value("LOOKUP(:miles,'vehicle_type'")
+    await formula.fill(":miles *")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.locator("pre").filter(has_text="^").first).to_be_visible()
+    assert (await ask(page, SAVED, id=id))["version"] == 1
+    await page.reload()
+    await expect(formula).to_have_value(":miles *")
+    await page.get_by_role("button", name="Discard").click()
+    await go_to(visit, path_of("pipelines", id, "/edit"))
+    await expect(formula).to_have_value(":miles * 2")
+    assert_quiet(visit)
+
+
+async def save(page: Page) -> None:
+    await page.get_by_role("button", name="Save", exact=True).click()
+
+
+async def test_two_people_edit_one_pipeline_and_lose_nothing(
+    browser: Browser, visit: Visit
+) -> None:
+    page = await open_console(visit)
+    id = await make_pipeline(page, "console:conflict")
+    edit = path_of("pipelines", id, "/edit")
+    async with visit_of(browser, visit.base_url, visit.data_dir) as other:
+        theirs = await open_console(other, edit)
+        await go_to(visit, edit)
+        formula = page.get_by_role("textbox", name="Formula of transform 1")
+        await formula.fill(":miles * 3")
+        await theirs.get_by_label("Description").fill("of the other one")
+        await save(theirs)
+        await expect(theirs.get_by_text("of the other one")).to_be_visible()
+        await save(page)
+        conflict = page.get_by_role("alert").filter(has_text="Somebody saved version 2 meanwhile")
+        changed = conflict.get_by_role("row")
+        await expect(changed.nth(0)).to_have_text("WhatTheirsYours")
+        await expect(changed.filter(has_text="description")).to_contain_text("of the other one")
+        await expect(changed.filter(has_text="formulas.1.formula")).to_have_text(
+            "formulas.1.formula:miles * 2:miles * 3"
+        )
+        await expect(changed).to_have_count(3)
+        assert await find_faults(page) == []
+        await expect(formula).to_have_value(":miles * 3")
+        assert (await ask(page, SAVED, id=id))["version"] == 2
+        await conflict.get_by_role("button", name="Save both together").click()
+        await expect(page.get_by_role("heading", name="console:conflict")).to_be_visible()
+        assert await ask(page, SAVED, id=id) == saved_as(3, ":miles * 3", "of the other one")
+
+        # Both change one thing: it is for the second to decide, also after a reload.
+        await go_to(other, edit)
+        await go_to(visit, edit)
+        await formula.fill(":miles * 5")
+        await theirs.get_by_role("textbox", name="Formula of transform 1").fill(":miles * 4")
+        await save(theirs)
+        await expect(theirs.get_by_role("heading", name="console:conflict")).to_be_visible()
+        await page.reload()
+        await expect(formula).to_have_value(":miles * 5")
+        await save(page)
+        conflict = page.get_by_role("alert").filter(has_text="Somebody saved version 4 meanwhile")
+        await expect(conflict).to_contain_text(":miles * 4")
+        await expect(conflict.get_by_role("button", name="Save both together")).to_have_count(0)
+        await conflict.get_by_role("button", name="Save mine as a new version").click()
+        await expect(page.get_by_role("heading", name="console:conflict")).to_be_visible()
+        assert await ask(page, SAVED, id=id) == saved_as(5, ":miles * 5", "of the other one")
+        await page.get_by_role("link", name="Versions", exact=True).click()
+        await expect(page.get_by_role("region", name="Difference")).to_contain_text(":miles * 4")
+        assert_quiet(other)
+    assert_quiet(visit)
+
+
+def saved_as(version: int, formula: str, description: str) -> dict[str, Any]:
+    transformer = {"transforms": [{"formula": formula}]}
+    return {"version": version, "description": description, "transformer": transformer}
+
+
+async def test_a_pipeline_is_deleted_only_when_its_name_is_typed(visit: Visit) -> None:
+    page = await open_console(visit)
+    id = await make_pipeline(page, "console:deleted")
+    await go_to(visit, path_of("pipelines", id, "/edit"))
+    await page.get_by_role("button", name="Delete", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    last = dialog.get_by_role("button", name="Delete the pipeline")
+    await dialog.get_by_label("Type its name to delete it").fill("console:deletes")
+    await expect(last).to_be_disabled()
+    await dialog.get_by_label("Type its name to delete it").fill("console:deleted")
+    await last.click()
+    await expect(page.get_by_role("heading", name="Pipelines")).to_be_visible()
+    await go_to(visit, path_of("pipelines", id))
+    await expect(page.get_by_role("heading", name="There is no such pipeline")).to_be_visible()
+    assert_quiet(visit)
+
+
+async def test_a_calculation_is_written_and_changed(visit: Visit) -> None:
+    page = await open_console(visit, "/new/calculation")
+    await page.get_by_label("Name").fill("console_tripled")
+    await page.get_by_label("Key", exact=True).fill("x")
+    await page.get_by_role("textbox", name="Formula of formula").fill(":x * 3")
+    await page.get_by_label("Output key").fill("tripled")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("heading", name="console_tripled", exact=True)).to_be_visible()
+    await page.get_by_role("link", name="Edit").click()
+    await page.get_by_label("Summary").fill("Triples a number.")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_text("Triples a number.")).to_be_visible()
+    await expect(page.get_by_text("version 2")).to_be_visible()
+    assert_quiet(visit)

@@ -1,0 +1,54 @@
+"""The console's groups: the tree, roles and their reasons, deletion and its jobs, API keys."""
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.conftest import Visit
+from tests.browser.console import assert_quiet, open_console
+from tests.install import skip_reason
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(skip_reason("console") is not None, reason="the console has no packages"),
+]
+
+
+async def test_the_tree_says_why_a_role_holds_and_a_group_goes_by_its_path(visit: Visit) -> None:
+    page = await open_console(visit, "/groups?path=/eu")
+    await expect(page.get_by_text("You are admin here, because of your role at /.")).to_be_visible()
+    await page.get_by_role("button", name="New group below").click()
+    await page.get_by_label("Last part of the path").fill("console")
+    await page.get_by_role("dialog").get_by_role("button", name="Create").click()
+    tree = page.get_by_role("navigation", name="Tree of groups")
+    await tree.get_by_role("button", name="Below /eu", exact=True).click()
+    await tree.get_by_role("button", name="console", exact=True).click()
+    await expect(page.get_by_role("heading", name="/eu/console")).to_be_visible()
+    await page.get_by_role("button", name="Delete", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("0 groups directly below")
+    last = dialog.get_by_role("button", name="Delete the group")
+    await expect(last).to_be_disabled()
+    await dialog.get_by_label("Type /eu/console to delete it").fill("/eu/console")
+    await last.click()
+    await expect(page.get_by_role("heading", name="/eu", exact=True)).to_be_visible()
+    await expect(tree.get_by_role("button", name="console", exact=True)).to_have_count(0)
+    assert_quiet(visit)
+
+
+async def test_the_secret_of_a_key_is_shown_once_and_kept_nowhere(visit: Visit) -> None:
+    page = await open_console(visit, "/groups?tab=keys")
+    await page.get_by_role("button", name="New key").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name").fill("console key")
+    await dialog.get_by_role("button", name="Create").click()
+    await expect(dialog).to_contain_text("This secret is shown only now.")
+    secret = await dialog.locator("code").inner_text()
+    stored = await page.evaluate("() => JSON.stringify([{...sessionStorage}, {...localStorage}])")
+    assert secret not in stored
+    await dialog.get_by_role("button", name="I have kept it").click()
+    keys = page.get_by_role("region", name="API keys")
+    await expect(keys).to_contain_text("console key")
+    assert secret not in await page.content()
+    await keys.get_by_role("button", name="Revoke console key").click()
+    await expect(page.get_by_role("heading", name="No keys")).to_be_visible()
+    assert_quiet(visit)
