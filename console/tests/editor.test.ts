@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import { applyChoice, functionChoices, typedWord } from "../screens/editor/completion";
 import { compareDrafts, mergeDrafts } from "../screens/editor/comparison";
 import {
+  draftOfMetric,
   metricContent,
+  metricInputs,
   newDraft,
   NEW_FORMULA,
   NEW_INPUT,
@@ -70,12 +72,13 @@ test("two that changed different things are merged, and what both changed is not
 
 test("an input that was read is named by its id until another name is typed", () => {
   const read = { kind: "pipeline", id: "x", name: "energy", output: "kwh" } as const;
-  const { inputs, unit } = metricContent({
+  const draft = {
     ...newDraft("/usa"),
     inputs: [read, { ...read, id: null }, { ...NEW_INPUT, kind: "metric", name: " emissions " }],
-  });
-  expect(unit).toBeNull();
-  expect(inputs).toEqual([
+  } as const;
+  expect(metricContent(draft).unit).toBeNull();
+  expect(metricInputs({ ...draft, inputs: null })).toBeNull();
+  expect(metricInputs(draft)).toEqual([
     { pipeline: "x", output: "kwh" },
     { pipeline: "energy", output: "kwh" },
     { metric: "emissions" },
@@ -93,4 +96,24 @@ test("empty texts of a draft are null for the API, and entries are numbered", ()
     [0, null],
     [1, null],
   ]);
+});
+
+test("inputs that are out of sight stay as they are", () => {
+  const seen = { name: "energy", output: "kwh", pipelineId: "x", metricId: null };
+  const read = (inputs: (typeof seen | { [Key in keyof typeof seen]: null })[]) =>
+    draftOfMetric({
+      id: "m",
+      name: "watched",
+      description: null,
+      state: "ENABLED",
+      owner: "/usa",
+      version: 1,
+      tags: [],
+      unit: null,
+      function: "SUM",
+      inputs,
+    });
+  const hidden = { name: null, output: null, pipelineId: null, metricId: null };
+  expect(metricInputs(read([seen]))).toEqual([{ pipeline: "x", output: "kwh" }]);
+  expect(metricInputs(read([seen, hidden]))).toBeNull();
 });

@@ -157,8 +157,18 @@ async def test_a_pipeline_without_rows_says_so_and_one_is_written_that_keeps_the
     await page.get_by_label("Type").nth(1).select_option("STRING")
     kept = page.get_by_role("group", name="Kept rows")
     await kept.get_by_label("plant").check()
+    await kept.get_by_label("Days until a row leaves").fill("30")
     await page.get_by_role("button", name="Save", exact=True).click()
     await expect(page.get_by_role("heading", name="console:keeper")).to_be_visible()
+    # What a form shows of a pipeline it also saves again.
+    await page.get_by_role("link", name="Edit").click()
+    await page.get_by_label("Description").fill("Its rows leave.")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_text("Its rows leave.")).to_be_visible()
+    query = """{ pipelineByName(name: "console:keeper", group: "/usa") { version
+      transformer { rows { key keepDays } } } }"""
+    rows = {"key": ["plant"], "keepDays": 30}
+    assert await ask(page, query) == {"version": 2, "transformer": {"rows": rows}}
     await page.get_by_role("link", name="Rows", exact=True).click()
     await expect(page.get_by_role("heading", name="No rows")).to_be_visible()
     assert_quiet(visit)

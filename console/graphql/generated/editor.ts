@@ -41,7 +41,7 @@ import type {
 } from "./types";
 
 export const EditedPipeline: Operation<EditedPipelineQuery, EditedPipelineQueryVariables> = {
-  id: "ec033e4a530f9cf387a65932b383466787c996892cefdd8c76c6046998467154",
+  id: "dac084355c4c1c304ce6490dfb2def139acd85d8d9cd1531aced3a186d99105f",
   name: "EditedPipeline",
 };
 export const EditedCalculation: Operation<EditedCalculationQuery, EditedCalculationQueryVariables> =

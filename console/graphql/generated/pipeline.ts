@@ -19,7 +19,7 @@ import type {
 } from "./types";
 
 export const PipelineDetails: Operation<PipelineDetailsQuery, PipelineDetailsQueryVariables> = {
-  id: "a3b38b54074d8d838a2f5bb9dd8dc3debc41aa8503efd0855143d5e9e8c17620",
+  id: "6bf1ffcabf01bb3dd0b361215dbfe1fdfda6bbe94abb50105af12fa97568dd65",
   name: "PipelineDetails",
 };
 export const PipelineVersions: Operation<PipelineVersionsQuery, PipelineVersionsQueryVariables> = {

@@ -25,7 +25,7 @@ export const RowTotals: Operation<RowTotalsQuery, RowTotalsQueryVariables> = {
   name: "RowTotals",
 };
 export const RowPipeline: Operation<RowPipelineQuery, RowPipelineQueryVariables> = {
-  id: "166d18af8739a6eff305b5bc1f1e680e5f79b0ebf2f7fb60ea88775d4f6ba23e",
+  id: "d135728bcc11e08601e67d666197fc2c7db7c3e38ffd8d358fd906cf002f0e9d",
   name: "RowPipeline",
 };
 export const RowHistory: Operation<RowHistoryQuery, RowHistoryQueryVariables> = {

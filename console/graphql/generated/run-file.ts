@@ -13,7 +13,7 @@ import type {
 } from "./types";
 
 export const RunnablePipeline: Operation<RunnablePipelineQuery, RunnablePipelineQueryVariables> = {
-  id: "064a6d6ba1a076a6ea0825b9d5b1d3a7407cdcca7d45efe4f6582a726e6c5e40",
+  id: "d70bd031e0aaba5574b51047ac97a8d47fdaa0f59f31ba3d8c2e2bec9030b901",
   name: "RunnablePipeline",
 };
 export const CreateExecution: Operation<CreateExecutionMutation, CreateExecutionMutationVariables> =

@@ -1757,7 +1757,12 @@ export type EditedPipelineQuery = {
           type: ValueType;
         }>;
       }>;
-      rows: { key: Array<string>; time: string | null; group: string | null } | null;
+      rows: {
+        key: Array<string>;
+        time: string | null;
+        group: string | null;
+        keepDays: number | null;
+      } | null;
     };
   } | null;
 };
@@ -2985,7 +2990,12 @@ export type TransformerFactsFragment = {
       type: ValueType;
     }>;
   }>;
-  rows: { key: Array<string>; time: string | null; group: string | null } | null;
+  rows: {
+    key: Array<string>;
+    time: string | null;
+    group: string | null;
+    keepDays: number | null;
+  } | null;
 };
 
 export type PipelineDetailsQueryVariables = Exact<{
@@ -3028,7 +3038,12 @@ export type PipelineDetailsQuery = {
           type: ValueType;
         }>;
       }>;
-      rows: { key: Array<string>; time: string | null; group: string | null } | null;
+      rows: {
+        key: Array<string>;
+        time: string | null;
+        group: string | null;
+        keepDays: number | null;
+      } | null;
     };
   } | null;
 };
@@ -3229,7 +3244,12 @@ export type RowPipelineQuery = {
           type: ValueType;
         }>;
       }>;
-      rows: { key: Array<string>; time: string | null; group: string | null } | null;
+      rows: {
+        key: Array<string>;
+        time: string | null;
+        group: string | null;
+        keepDays: number | null;
+      } | null;
     };
   } | null;
 };
@@ -3383,7 +3403,12 @@ export type RunnablePipelineQuery = {
           type: ValueType;
         }>;
       }>;
-      rows: { key: Array<string>; time: string | null; group: string | null } | null;
+      rows: {
+        key: Array<string>;
+        time: string | null;
+        group: string | null;
+        keepDays: number | null;
+      } | null;
     };
   } | null;
 };

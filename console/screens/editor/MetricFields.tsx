@@ -20,7 +20,6 @@ interface MetricFieldsProps {
 
 /** The function of a metric, its unit, and what it is made of. */
 export function MetricFields({ draft, problems, onChange }: MetricFieldsProps) {
-  const { inputs } = draft;
   return (
     <>
       <div className="row">
@@ -46,36 +45,54 @@ export function MetricFields({ draft, problems, onChange }: MetricFieldsProps) {
           />
         </Field>
       </div>
-      <fieldset className="stack tight">
-        <legend>Inputs</legend>
-        {inputs.map((input, index) => (
-          <InputFields
-            key={index}
-            number={index + 1}
-            input={input}
-            group={draft.group}
-            wrong={problems.find(({ path }) => path.join(".").includes(`inputs.${index}`))?.message}
-            onChange={(changed) => onChange({ inputs: withEntry(inputs, index, changed) })}
-          />
-        ))}
-        <p>
-          {inputs.length < MOST ? (
-            <button
-              type="button"
-              className="button"
-              onClick={() => onChange({ inputs: [...inputs, NEW_INPUT] })}
-            >
-              <Plus size={16} aria-hidden /> Input
-            </button>
-          ) : null}
-        </p>
-      </fieldset>
+      {draft.inputs ? (
+        <InputList
+          inputs={draft.inputs}
+          group={draft.group}
+          problems={problems}
+          onChange={(inputs) => onChange({ inputs })}
+        />
+      ) : (
+        <p className="note">You do not see all inputs of this metric. They stay as they are.</p>
+      )}
     </>
   );
 }
 
 const aboutField = (problems: readonly FieldProblem[], name: string) =>
   problems.find(({ path }) => path.at(-1) === name)?.message;
+
+interface InputListProps {
+  inputs: readonly DraftInput[];
+  group: string;
+  problems: readonly FieldProblem[];
+  onChange: (inputs: readonly DraftInput[]) => void;
+}
+
+function InputList({ inputs, group, problems, onChange }: InputListProps) {
+  return (
+    <fieldset className="stack tight">
+      <legend>Inputs</legend>
+      {inputs.map((input, index) => (
+        <InputFields
+          key={index}
+          number={index + 1}
+          input={input}
+          group={group}
+          wrong={problems.find(({ path }) => path.join(".").includes(`inputs.${index}`))?.message}
+          onChange={(changed) => onChange(withEntry(inputs, index, changed))}
+        />
+      ))}
+      <p>
+        {inputs.length < MOST ? (
+          <button type="button" className="button" onClick={() => onChange([...inputs, NEW_INPUT])}>
+            <Plus size={16} aria-hidden /> Input
+          </button>
+        ) : null}
+      </p>
+    </fieldset>
+  );
+}
 
 interface InputFieldsProps {
   number: number;

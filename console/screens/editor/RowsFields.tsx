@@ -54,6 +54,15 @@ export function RowsFields({ draft, wrong, onChange }: RowsFieldsProps) {
             value={rows.group ?? null}
             onChange={(group) => change({ group })}
           />
+          <Field label="Days until a row leaves, none for ever">
+            <input
+              type="number"
+              min={1}
+              max={36500}
+              value={rows.keepDays ?? ""}
+              onChange={(event) => change({ keepDays: Number(event.target.value) || null })}
+            />
+          </Field>
         </div>
       ) : null}
     </fieldset>

@@ -61,7 +61,8 @@ export interface Draft {
   /** The unit of the values of a metric, and the function over its inputs. */
   readonly unit: string;
   readonly measure: MeasureFunction;
-  readonly inputs: readonly DraftInput[];
+  /** Null if the caller does not see all of them: then they stay as they are. */
+  readonly inputs: readonly DraftInput[] | null;
   /** The version that was read; null for a new one. */
   readonly version: number | null;
 }
@@ -146,7 +147,14 @@ export function draftOfPipeline(read: NonNullable<EditedPipelineQuery["pipeline"
     ...draftOf(read),
     parameters: parameters.map((one) => ({ ...named(one), required: one.required })),
     formulas: transforms.map(({ formula, outputs }) => ({ formula, outputs: outputs.map(named) })),
-    rows: rows ? { key: rows.key, time: rows.time ?? null, group: rows.group ?? null } : null,
+    rows: rows
+      ? {
+          key: rows.key,
+          time: rows.time ?? null,
+          group: rows.group ?? null,
+          keepDays: rows.keepDays ?? null,
+        }
+      : null,
     extraColumns,
   };
 }
@@ -167,13 +175,17 @@ export function draftOfMetric(read: NonNullable<EditedMetricQuery["metric"]>): D
     ...draftOf(read),
     unit: read.unit ?? "",
     measure: read.function,
-    inputs: read.inputs.map(({ name, output, pipelineId, metricId }) => ({
-      kind: metricId ? "metric" : "pipeline",
-      id: metricId ?? pipelineId ?? null,
-      name,
-      output: output ?? "",
-    })),
+    inputs: inputsOf(read.inputs),
   };
+}
+
+function inputsOf(read: NonNullable<EditedMetricQuery["metric"]>["inputs"]): DraftInput[] | null {
+  const inputs = read.flatMap(({ name, output, pipelineId, metricId }) => {
+    const id = metricId ?? pipelineId;
+    const kind = metricId ? "metric" : "pipeline";
+    return id == null || name == null ? [] : ([{ kind, id, name, output: output ?? "" }] as const);
+  });
+  return inputs.length === read.length ? inputs : null;
 }
 
 export function parameterInputs(parameters: readonly DraftParameter[]): ParameterInput[] {
@@ -236,7 +248,12 @@ function metricInput({ kind, id, name, output }: DraftInput): MetricInput {
   return kind === "metric" ? { metric: source } : { pipeline: source, output };
 }
 
-/** The fields of both inputs of a metric. */
+/** What a metric is made of, as the API takes it; null if it stays as it is. */
+export function metricInputs({ inputs }: Draft): MetricInput[] | null {
+  return inputs?.map(metricInput) ?? null;
+}
+
+/** The fields of both inputs of a metric, without what it is made of. */
 export function metricContent(draft: Draft) {
   return {
     name: draft.name,
@@ -244,7 +261,6 @@ export function metricContent(draft: Draft) {
     tags: [...draft.tags],
     unit: draft.unit || null,
     function: draft.measure,
-    inputs: draft.inputs.map(metricInput),
   };
 }
 

@@ -22,6 +22,7 @@ import {
   draftOfPipeline,
   type EditedKind,
   metricContent,
+  metricInputs,
   pipelineContent,
 } from "./draft";
 
@@ -63,7 +64,8 @@ export async function saveDraft(
       return payloadOf(updateCalculation).calculation.id;
     }
     case "metric": {
-      const input = { ...metricContent(draft), ...update };
+      const inputs = metricInputs(draft);
+      const input = { ...metricContent(draft), ...(inputs ? { inputs } : {}), ...update };
       return payloadOf((await api.run(SaveMetric, { input })).updateMetric).metric.id;
     }
   }
@@ -82,7 +84,7 @@ async function createFrom(api: Api, kind: EditedKind, draft: Draft): Promise<str
       return payloadOf(createCalculation).calculation.id;
     }
     case "metric": {
-      const input = { ...metricContent(draft), group };
+      const input = { ...metricContent(draft), inputs: metricInputs(draft) ?? [], group };
       return payloadOf((await api.run(SaveNewMetric, { input })).createMetric).metric.id;
     }
   }
