@@ -115,6 +115,13 @@ class Reference(StoredRecord, frozen=True, kw_only=True):
     id: str
 
 
+class VersionDate(StoredRecord, frozen=True, kw_only=True):
+    """A version that is active from another time on than that of its creation."""
+
+    start: str
+    version: int
+
+
 class Resource(StoredRecord, frozen=True, kw_only=True):
     """The fields that every kind of resource has.
 
@@ -127,6 +134,9 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     be on their way. `counted_versions` are the versions by which quotas count it, 0 for a resource
     that an earlier release wrote last. `named` says that rows find it by the words of its name, and
     `linked` that rows list it under what it uses; an earlier release wrote none.
+    A version is active from its creation on, unless `active_from` names another time; then
+    `undated` is the latest version before it that names none, 0 if there is none. `dates` are those
+    of all versions, which only the latest row has.
     """
 
     id: str
@@ -146,6 +156,9 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     shard: int = 0
     stepped: bool = False
     counted_versions: int = 0
+    active_from: str | None = None
+    undated: int = 0
+    dates: tuple[VersionDate, ...] = ()
     named: bool = False
     linked: bool = False
 

@@ -199,9 +199,12 @@ async def delete(
     return _renew_resource(loaders, await deleting.delete(id, expected_version, force=force))
 
 
-async def restore(loaders: KindLoaders[R], id: str, version: int, expected_version: int) -> R:
+async def restore(
+    loaders: KindLoaders[R], id: str, version: int, expected_version: int, active_from: str | None
+) -> R:
     writing = loaders.repository.writing
-    return _renew_resource(loaders, await writing.restore(id, version, expected_version))
+    restored = await writing.restore(id, version, expected_version, active_from)
+    return _renew_resource(loaders, restored)
 
 
 async def grant(loaders: KindLoaders[R], id: str, group: GroupPath) -> tuple[R, bool]:

@@ -17,7 +17,7 @@ MAX_CHANGES = 1000
 
 _NO_CONTENT: Final = {
     *("id", "version", "revision", "groups", "owner", "references"),
-    *("createdAt", "createdBy", "updatedAt", "updatedBy"),
+    *("createdAt", "createdBy", "updatedAt", "updatedBy", "activeFrom", "undated", "dates"),
 }
 _HIDDEN_FIELDS: Final = {
     (DatasetContent, "file"),

@@ -10,8 +10,9 @@ import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import NotFound
-from penstock.datastore.records import Metric, Resource
+from penstock.datastore.records import Metric, Resource, VersionDate
 from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
+from penstock.datastore.resources.version_dates.active_from import find_dated
 from penstock.datastore.table.items import (
     Projection,
     load,
@@ -76,26 +77,53 @@ class Versions(Generic[R]):
         return found
 
     async def as_at(self, of: R, at: str) -> R:
-        """Get the resource as it was at a time: the version that was the latest then.
+        """Get the resource in the version that is active at a time.
+
+        Raises NotFound for a time at which none is.
+        """
+        dated, found = find_dated(of, at), await self._find_undated(of, at)
+        if dated is not None and (found is None or _is_after(dated, found)):
+            found = await self._read_known(of, dated.version)
+        if found is None:
+            raise NotFound(f"It was created at {of.created_at}.", ("asAt",))
+        if found.version == of.version:
+            return of
+        return self.kind.record(**msgspec.structs.asdict(found))
+
+    async def _find_undated(self, of: R, at: str) -> R | None:
+        """Find the latest version at a time of those that name no start of their own."""
+        found = await self._find_latest(of, at)
+        if found is None or found.active_from is None:
+            return found
+        return await self._read_known(of, found.undated) if found.undated else None
+
+    async def _read_known(self, of: R, number: int) -> R:
+        if number == of.version:
+            return of
+        (version,) = await self.by_number([(of, number)])
+        if isinstance(version, NotFound):
+            raise version
+        return version
+
+    async def _find_latest(self, of: R, at: str) -> R | None:
+        """Find the version that was the latest at a time.
 
         Versions are contiguous and in the order of their times, so a binary search finds it in at
-        most log2(versions) gets. Raises NotFound for a time before the first.
+        most log2(versions) gets.
         """
         if at < of.created_at:
-            raise NotFound(f"It was created at {of.created_at}.", ("asAt",))
+            return None
         if of.updated_at <= at:
             return of
         low, high, found = 1, of.version, None
         while found is None or high - low > 1:
             middle = (low + high) // 2
-            (version,) = await self.by_number([(of, middle)])
-            if isinstance(version, NotFound):
-                raise version
+            version = await self._read_known(of, middle)
             if version.updated_at <= at:
                 low, found = middle, version
             else:
                 high = middle
-        return self.kind.record(**msgspec.structs.asdict(found))
+        return found
 
     async def by_number(
         self, wanted: Sequence[tuple[R, int]], projection: Projection = None
@@ -181,6 +209,10 @@ class Versions(Generic[R]):
 
     def _absent(self) -> NotFound:
         return not_found_error(self.kind.noun)
+
+
+def _is_after(dated: VersionDate, undated: Resource) -> bool:
+    return (dated.start, dated.version) > (undated.updated_at, undated.version)
 
 
 def restored_content(kind: KindDefinition[R], version: R) -> dict[str, Any]:

@@ -42,6 +42,7 @@ from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader, Standing
 from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.resources.use_rows import find_gone, use_writes
+from penstock.datastore.resources.version_dates.active_from import FIELD, with_start
 from penstock.datastore.resources.versions import Versions, restored_content
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
@@ -161,16 +162,19 @@ class ResourceWriter(Generic[R]):
         async with self._settle_attachment():
             return (await self._rewrite(id, apply_changes, checked=check_changed))[1]
 
-    async def restore(self, id: str, number: int, expected_version: int) -> R:
+    async def restore(
+        self, id: str, number: int, expected_version: int, active_from: str | None = None
+    ) -> R:
         """Make the content of an earlier version the newest version, as `update` does.
 
-        Its names mean what they meant in that version. State and grants stay.
+        Its names mean what they meant in that version. State and grants stay. It is active from now
+        on, or from another time.
         """
         known = await ResourceReader(self.kind, self.access).one(id)
         (version,) = await Versions(self.kind, self.access).by_number([(known, number)])
         if isinstance(version, NotFound):
             raise version
-        content = restored_content(self.kind, version)
+        content = {**restored_content(self.kind, version), FIELD: active_from}
 
         def apply_version(current: R) -> R:
             self.access.require_owner(Role.CONTRIBUTOR, current)
@@ -352,7 +356,7 @@ class ResourceWriter(Generic[R]):
     def _new_resource(self, group: GroupPath, content: Mapping[str, Any]) -> R:
         now, user = self.access.clock.timestamp(), self.access.caller.user_id
         id = self.access.clock.new_id()
-        return self.kind.record(
+        made = self.kind.record(
             **content,
             id=id,
             shard=choose_shard(id, self.access.shards),
@@ -366,15 +370,17 @@ class ResourceWriter(Generic[R]):
             updated_at=now,
             updated_by=user,
         )
+        return with_start(None, made, content)
 
     def _with_stamp(self, current: R, changes: Mapping[str, Any]) -> R:
-        return msgspec.structs.replace(
+        made = msgspec.structs.replace(
             current,
             **changes,
             revision=current.revision + 1,
             updated_at=self.access.clock.timestamp(),
             updated_by=self.access.caller.user_id,
         )
+        return with_start(current, made, changes)
 
     def _with_groups(self, current: R, groups: tuple[GroupPath, ...]) -> R:
         """Replace the grants; that is no change of content, so `version` and `updatedAt` stay."""
@@ -454,7 +460,7 @@ def _require_room(resource: Resource) -> None:
 def _as_version(resource: R) -> R:
     """The resource without what only its latest row says."""
     plain = msgspec.structs.replace(
-        resource, stepped=False, counted_versions=0, named=False, linked=False
+        resource, stepped=False, counted_versions=0, named=False, linked=False, dates=()
     )
     if isinstance(plain, ReferenceDataset):
         return msgspec.structs.replace(plain, counted_files=0, counted_bytes=0)

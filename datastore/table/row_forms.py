@@ -102,6 +102,10 @@ def _disables_group(operation: Operation) -> bool:
     return operation.set.get("state") == GroupState.DISABLED.value
 
 
+def _dates_version(operation: Operation) -> bool:
+    return isinstance(operation, Put) and "activeFrom" in operation.item
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -119,6 +123,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(12, "Rows list resources under what they use.", _lists_user),
     RowForm(13, "Kept rows leave after some days.", _lets_rows_leave),
     RowForm(14, "Groups are disabled.", _disables_group),
+    RowForm(15, "Versions are active from another time than their creation.", _dates_version),
 )
 
 

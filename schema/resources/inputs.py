@@ -11,11 +11,13 @@ from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import State
 from penstock.datastore.resources.rules import MAX_DESCRIPTION, MAX_NAME
+from penstock.datastore.resources.version_dates.active_from import FIELD as ACTIVE_FROM
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.tag_search.tags import MAX_TAGS
 from penstock.resolvers.context import Context
 from penstock.resolvers.resources import ResourceInput
 from penstock.schema.core.context import TagInput, input_records, unset_to_none
+from penstock.schema.core.scalars import DateTime
 
 _NAME = (
     f"The name, of 1 to {MAX_NAME} characters. No other resource of the kind has it "
@@ -23,6 +25,7 @@ _NAME = (
 )
 _DESCRIPTION = f"The purpose of the resource, for people, of at most {MAX_DESCRIPTION} characters."
 _TAGS = f"The tags by which the resource is found: at most {MAX_TAGS}, with different keys."
+_ACTIVE_FROM = "The time from which on `asAt` gives the new version."
 
 FieldReader = Callable[[Any], Any]
 
@@ -55,6 +58,10 @@ class CreateResourceInput:
     name: str = strawberry.field(description=_NAME)
     description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
     tags: list[TagInput] | None = strawberry.field(default=UNSET, description=_TAGS)
+    active_from: DateTime | None = strawberry.field(
+        default=UNSET,
+        description=f"{_ACTIVE_FROM} The default is the time of the creation.",
+    )
 
 
 @strawberry.input
@@ -73,6 +80,11 @@ class UpdateResourceInput:
     state: State | None = strawberry.field(
         default=UNSET,
         description="The new state. While a resource is not enabled, only its state can change.",
+    )
+    active_from: DateTime | None = strawberry.field(
+        default=UNSET,
+        description=f"{_ACTIVE_FROM} The default is now, or that of the version before if this is "
+        "still to come; null is now.",
     )
 
 
@@ -135,11 +147,13 @@ class ContentReader:
         fields = {
             name: read(unset_to_none(getattr(input, name))) for name, read in self._readers.items()
         }
+        if (start := unset_to_none(input.active_from)) is not None:
+            fields[ACTIVE_FROM] = start
         return await self._read_with_file(context, input, fields)
 
     async def read_changes(self, context: Context, input: UpdateResourceInput) -> ResourceInput:
         """Read the fields that the input contains, except a null where a value is required."""
-        read = {**self._readers, "state": return_unchanged}
+        read = {**self._readers, "state": return_unchanged, ACTIVE_FROM: return_unchanged}
         found = {name: getattr(input, name) for name in read}
         nulls = self._forbidden_nulls(input)
         fields = {

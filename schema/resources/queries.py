@@ -256,9 +256,9 @@ TimeArgument: TypeAlias = Annotated[
     DateTime | None,
     strawberry.argument(
         description=(
-            "Return the version that was the latest at this time. Before the creation of the "
-            "resource there is none. The grants of the latest version decide who may see it. "
-            "The default is now."
+            "Return the version that is active at this time: the one with the latest `activeFrom` "
+            "that is not after it, and of several the newest. The grants of the latest version "
+            "decide who may see it. The default is the latest version, active or not."
         )
     ),
 ]

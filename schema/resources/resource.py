@@ -10,6 +10,7 @@ from penstock.datastore import records
 from penstock.datastore.errors import NotFound, Unreadable
 from penstock.datastore.history.rows import HistoryEntry as EntryRecord
 from penstock.datastore.records import State
+from penstock.datastore.resources.version_dates.active_from import active_since
 from penstock.datastore.resources.version_diff import MAX_CHANGES, ChangeOperation
 from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.roles import GroupPath
@@ -112,6 +113,16 @@ class Resource(Node):
 
     @strawberry.field(
         metadata=price_metadata(0),
+        description="The time from which on `asAt` gives the latest version, in UTC: that of its "
+        "creation, unless it names another one.",
+    )
+    @reads_attributes(dict.fromkeys(RESOURCE_TYPES, ("active_from", "updated_at")))
+    @staticmethod
+    def active_from(resource: strawberry.Parent[records.Resource]) -> DateTime:
+        return DateTime(active_since(resource))
+
+    @strawberry.field(
+        metadata=price_metadata(0),
         description=(
             "The paths of the groups that have a grant, as far as the caller may know them. All "
             "groups below them inherit it."
@@ -204,6 +215,16 @@ class ResourceVersion(Node):
         description="The time when this version was created, in UTC."
     )
     updated_by: str = strawberry.field(description="The id of the user who created this version.")
+
+    @strawberry.field(
+        metadata=price_metadata(0),
+        description="The time from which on `asAt` gives this version, in UTC: that of its "
+        "creation, unless it names another one.",
+    )
+    @reads_attributes({f"{name}Version": ("active_from", "updated_at") for name in RESOURCE_TYPES})
+    @staticmethod
+    def active_from(version: strawberry.Parent[records.Resource]) -> DateTime:
+        return DateTime(active_since(version))
 
     @strawberry.field(
         metadata=price_metadata(0),

@@ -3,13 +3,14 @@
 from typing import Annotated
 
 import strawberry
+from strawberry import UNSET
 
 from penstock.datastore import records
 from penstock.datastore.errors import NotFound as NotFoundError
 from penstock.datastore.table.layout import KINDS
 from penstock.resolvers import resources
 from penstock.schema.core.any_resource import AnyResource
-from penstock.schema.core.context import Info
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
@@ -22,6 +23,7 @@ from penstock.schema.core.failures import (
     VersionConflict,
 )
 from penstock.schema.core.relay import parse_global_id
+from penstock.schema.core.scalars import DateTime
 
 
 @strawberry.input(description="The version to restore.")
@@ -33,6 +35,10 @@ class RestoreVersionInput:
     expected_version: int = strawberry.field(
         description="The number of the current version. If another number is given, nothing "
         "changes."
+    )
+    active_from: DateTime | None = strawberry.field(
+        default=UNSET,
+        description="The time from which on the new version is active. The default is now.",
     )
 
 
@@ -79,5 +85,8 @@ class RestoreMutation:
         if id is None or kind is None:
             raise NotFoundError("There is no resource with this id.", ("id",))
         loaders = info.context.loaders.of(kind)
-        restored = await resources.restore(loaders, id.key, input.version, input.expected_version)
+        start = unset_to_none(input.active_from)
+        restored = await resources.restore(
+            loaders, id.key, input.version, input.expected_version, start
+        )
         return RestoreVersionPayload(resource=restored)

@@ -91,6 +91,8 @@ export type CreateCalculationInput = {
   description?: string | null | undefined;
   /** The tags by which the resource is found: at most 50, with different keys. */
   tags?: Array<TagInput> | null | undefined;
+  /** The time from which on `asAt` gives the new version. The default is the time of the creation. */
+  activeFrom?: string | null | undefined;
   /** A short text for people that says which value the calculation gives, of at most 1024 characters. */
   summary?: string | null | undefined;
   /** The formula that computes the value of the first output, of 1 to 10000 characters. */
@@ -165,6 +167,8 @@ export type CreatePipelineInput = {
   description?: string | null | undefined;
   /** The tags by which the resource is found: at most 50, with different keys. */
   tags?: Array<TagInput> | null | undefined;
+  /** The time from which on `asAt` gives the new version. The default is the time of the creation. */
+  activeFrom?: string | null | undefined;
   /** A JSON object with further values that users keep with the pipeline. */
   attributes?: unknown;
   /** The parameters and formulas that turn an input row into an output row. */
@@ -891,6 +895,8 @@ export type UpdateCalculationInput = {
   tags?: Array<TagInput> | null | undefined;
   /** The new state. While a resource is not enabled, only its state can change. */
   state?: State | null | undefined;
+  /** The time from which on `asAt` gives the new version. The default is now, or that of the version before if this is still to come; null is now. */
+  activeFrom?: string | null | undefined;
   /** The global id of the calculation. */
   id: string;
   /** A short text for people that says which value the calculation gives, of at most 1024 characters. */
@@ -937,6 +943,8 @@ export type UpdatePipelineInput = {
   tags?: Array<TagInput> | null | undefined;
   /** The new state. While a resource is not enabled, only its state can change. */
   state?: State | null | undefined;
+  /** The time from which on `asAt` gives the new version. The default is now, or that of the version before if this is still to come; null is now. */
+  activeFrom?: string | null | undefined;
   /** The global id of the pipeline. */
   id: string;
   /** A JSON object with further values that users keep with the pipeline. */

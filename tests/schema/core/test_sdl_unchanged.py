@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "885adaa308d30124e57ed4a882c129cdc1ceabd4f8c2ca11ecffa92ba6bce7c4"
+STRUCTURE = "3eee3b8af7d103cbf33f658b376fefc2a908e01e97c6e3447b8e4c5527ea4b5f"
 SMALL = '''
 """The fields that read data."""
 type Query {
