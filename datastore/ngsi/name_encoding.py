@@ -15,6 +15,7 @@ CONCATENATOR: Final = "xffff"
 _ENCODED = re.compile(r"x(?=[0-9a-fA-F]{4})|[^A-Za-z0-9_.-]", re.DOTALL)
 _STRICT = re.compile(r"x+(?=[^A-Za-z0-9_.-]|\Z)|x(?=[0-9a-fA-F]{4})|[^A-Za-z0-9_.-]", re.DOTALL)
 _DECODED = re.compile(r"xx([0-9a-fA-F]{4})|((?:x[0-9a-f]{4})+)")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class Encoding(StrEnum):
@@ -42,12 +43,12 @@ def encode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
 def decode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
     """Decode a text; the documented rule gives the most likely of the possible texts.
 
-    Raises BadArgument if no text has this encoding.
+    Raises BadArgument if no text has this encoding, which also holds for half a surrogate pair.
     """
     found = _DECODED.sub(_decode_match, text)
     if encoding is Encoding.CYGNUS:
         found = found.replace("\uffff", "=")
-    if encode(found, encoding) != text:
+    if _HALF_PAIR.search(found) or encode(found, encoding) != text:
         raise BadArgument(f"No text is encoded as {text[:255]!r}.")
     return found
 

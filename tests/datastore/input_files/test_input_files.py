@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from tempfile import gettempdir
 
 import duckdb
 import pytest
@@ -156,9 +157,19 @@ async def test_a_file_that_cannot_be_read_fails_and_says_why(
     over = await finished_execution(store, pipeline, make())
     assert (over.state, over.code, over.rows) == ("failed", "UNREADABLE_FILE", 0)
     assert words in str(over.message)
+    assert gettempdir() not in str(over.message)
+    assert "SELECT" not in str(over.message)
     assert await read_content(store.files, table_key(over)) is None
     assert await read_content(store.files, output_key(over)) is None
     assert await read_kwh(store, pipeline) == {}
+
+
+@on_sqlite
+async def test_parquet_may_have_very_many_columns(store: Store, pipeline: Pipeline) -> None:
+    columns = ", ".join(f"{n} AS c{n}" for n in range(1_200))
+    over = await finished_execution(store, pipeline, parquet_file(f"SELECT {columns}"))
+    assert (over.state, over.code) == ("failed", "UNKNOWN_COLUMN")
+    assert (await read_content(store.files, table_key(over)) or b"").endswith(b",1198,1199\r\n")
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfea\0\n", b"\xff\xfe\0\0a\0\0\0"], ids=["half", "UTF-32"])

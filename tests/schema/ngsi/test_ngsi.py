@@ -79,6 +79,7 @@ async def test_what_is_not_there_is_null(ask: Ask) -> None:
         f'encodeName(text: "{"x" * 2001}")',
         'encodeName(text: "\\uffff", encoding: STRICT)',
         'decodeName(name: "a b")',
+        'decodeName(name: "xffffxd800xzzzz")',
         'previewDestination(notification: "{") { table }',
         'previewDestination(notification: "{}", servicePath: "a") { table }',
         'previewDestination(notification: "{}", attrsFormat: "values") { table }',

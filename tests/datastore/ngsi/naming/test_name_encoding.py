@@ -137,6 +137,8 @@ def test_what_no_text_is_strictly_encoded_as_is_refused(text: str) -> None:
         decode(text, Encoding.STRICT)
 
 
-def test_a_lone_surrogate_survives() -> None:
-    assert encode("\ud83d") == "xd83d"
-    assert decode("xd83d") == "\ud83d"
+@pytest.mark.parametrize("name", ["xd83d", "axde00b", "xd83dxd83dxde00", "xffffxd800xzzzz"])
+@pytest.mark.parametrize("encoding", Encoding)
+def test_half_a_surrogate_pair_is_no_text(name: str, encoding: Encoding) -> None:
+    with pytest.raises(BadArgument, match="No text is encoded"):
+        decode_components(name, encoding)
