@@ -1987,7 +1987,8 @@ export type SaveNewMetricMutation = {
       }
     | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
-    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
 export type SaveMetricMutationVariables = Exact<{
