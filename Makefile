@@ -19,11 +19,11 @@ WORKERS ?= 3
 
 .PHONY: test
 test: all tools rules ## lint, types, floors and the whole test suite
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest --workers $(WORKERS)
 
 .PHONY: check
 check: rules ## lint, types, floors and the tests that start no server, in under a minute
-	$(BIN)/pytest -n 2 --dist worksteal -q $(UNIT)
+	$(BIN)/pytest --workers 2 -q $(UNIT)
 
 UNIT := tests/formula tests/transform tests/graphql_jit tests/resolvers tests/schema tests/documents \
   tests/test_docs.py tests/test_plain_words.py tests/test_clocks.py tests/test_lock_files.py

@@ -13,6 +13,11 @@ from typing import Final
 
 import pytest
 
+from tests.support.warm_start import connect_warm_process
+from tests.support.workers.shares import group_of
+
+pytest_plugins = ["tests.support.workers.plugin"]
+
 MEMORY: Final = Path("/dev/shm")
 ROOM: Final = 2 * 1024**3
 
@@ -25,32 +30,29 @@ def pytest_configure(config: pytest.Config) -> None:
     compile_once()
     gc.set_threshold(YOUNG, 20, 50)
     write_to_memory()
-    # The process that distributes the tests does not need the product, and the workers wait for it.
-    if config.getoption("dist", "no") == "no":
-        config.pluginmanager.import_plugin("tests.support.fixtures")
+    config.pluginmanager.import_plugin("tests.support.fixtures")
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Exclude the tests and their imports from garbage collection."""
+    if session.config.getoption("workers") > 1:
+        # Whatever workers there are, their programs are forks of one process.
+        connect_warm_process()
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Move tests with a shared, slow fixture to the front, next to each other.
-
-    `--dist worksteal` gives the first half of the tests to one worker, and other workers take over
-    from its end. So the fixture is made once, and the last tests of a run are small ones.
-    """
+    """Move tests with a shared, slow fixture to the front, next to each other."""
     groups: dict[str, int] = {}
     items.sort(key=partial(_place, groups))
 
 
 def _place(groups: dict[str, int], item: pytest.Item) -> float:
     """Return the position of the test's group in the order of appearance; inf without a group."""
-    mark = item.get_closest_marker("xdist_group")
-    return inf if mark is None else groups.setdefault(mark.args[0], len(groups))
+    group = group_of(item)
+    return inf if group is None else groups.setdefault(group, len(groups))
 
 
 @pytest.hookimpl(wrapper=True)

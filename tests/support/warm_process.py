@@ -54,8 +54,6 @@ class Forks:
             one.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
         signal.set_wakeup_fd(self._woken.fileno())
-        # Ctrl-C at the terminal of the tests is for the tests.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def take_orders(self) -> Order | None:
         """Fork for each order until there are no more; returns the order in the fork itself."""
@@ -139,11 +137,16 @@ def run_module(order: Order) -> None:
 
 
 def main() -> None:
+    control = socket.socket(fileno=int(sys.argv[1]))
+    # Ctrl-C at the terminal of the tests is for the tests.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if not control.recv(1, socket.MSG_PEEK):
+        return  # No test has started a program.
     for module in LOADED:
         import_module(module)
     gc.collect()
     gc.freeze()
-    order = Forks(socket.socket(fileno=int(sys.argv[1]))).take_orders()
+    order = Forks(control).take_orders()
     if order is None:
         os._exit(0)  # without taking apart what is loaded, as its forks end
     run(order)

@@ -1,0 +1,1 @@
+"""Runs the tests in several processes: `pytest --workers 3`."""
