@@ -153,6 +153,8 @@ class _AudioImport:
             size = least = min(STEP, CONCURRENT_READS)
             while entries:
                 step, entries = entries[:size], entries[size:]
+                # A bucket may list more than was counted, and ever more behind what was read.
+                _require_few(self.lease.done + len(step))
                 stepped = clock()
                 written = await self._import_objects(step, missing)
                 await self.lease.advance(len(step), step[-1].key)
@@ -180,8 +182,7 @@ class _AudioImport:
             keys |= {entry.key for entry in entries}
             contents |= {content_hash(entry.etag, entry.size) for entry in entries}
             after = entries[-1].key
-            if len(keys) > MAX_OBJECTS:
-                raise LimitExceeded("objects of an import", MAX_OBJECTS, len(keys))
+            _require_few(len(keys))
             if is_foreign and clock() - began > MAX_LISTING_SECONDS:
                 raise unusable_endpoint()
             await self.lease.advance()
@@ -308,6 +309,11 @@ class _AudioImport:
     @property
     def _registrar(self) -> UploadRegistrar:
         return UploadRegistrar(self.access, self.sources)
+
+
+def _require_few(objects: int) -> None:
+    if objects > MAX_OBJECTS:
+        raise LimitExceeded("objects of an import", MAX_OBJECTS, objects)
 
 
 def object_place(track: Audio) -> tuple[str, str | None, str]:

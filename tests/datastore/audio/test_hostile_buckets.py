@@ -25,6 +25,7 @@ from tests.datastore.audio.test_unusable_endpoints import (
     store,
 )
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.patience import HUNG_SECONDS
 from tests.support.stores import REGION
 
 __all__ = ["store"]
@@ -223,6 +224,42 @@ async def test_silent_objects_end_their_import_after_a_few_of_them(
     ended = await job_of(store, job)
     assert (ended.state, ended.message) == (JobState.FAILED, ONE_FAILURE[0])
     assert 1 <= len(service.begun) <= import_job.CONCURRENT_READS
+    await server.stop()
+
+
+class GrowingBucket:
+    """Lists one object until all are counted, then a new one behind the last, without an end."""
+
+    def __init__(self) -> None:
+        self.listed = 0
+
+    async def __call__(self, request: Request, connection: Connection) -> None:
+        if "list-type" in request.target:
+            self.listed += 1
+            is_counted = self.listed == 2
+            found = "" if is_counted else entry(f"k{self.listed:06}.txt")
+            await connection.answer(Answer(200, listing(found)))
+        elif request.method == "HEAD":
+            await connection.answer(Answer(200, b"", {**HEAD, "Content-Length": "5"}))
+        else:
+            await connection.answer(Answer(206, b"words", HEAD))
+
+
+async def test_a_list_that_grows_behind_what_was_counted_ends_its_import(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_job, "MAX_OBJECTS", 6)
+    eve = listener(store, Caller("eve", {}))
+    service = GrowingBucket()
+    server = LoopbackServer(service)
+    connection = await eve.connections.add_keys("n", "bkt", REGION, KEYS, await server.start())
+    job = await eve.importing.begin(connection.id, "")
+    async with asyncio.timeout(HUNG_SECONDS):
+        assert await store.run_jobs("worker") == 1
+    ended = await job_of(store, job)
+    assert ended.state is JobState.FAILED
+    assert "more than the maximum of 6" in str(ended.message)
+    assert service.listed == 2 + 7
     await server.stop()
 
 
