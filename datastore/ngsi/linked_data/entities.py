@@ -116,7 +116,10 @@ def _read_bare(name: str, value: Json) -> NotifiedAttribute:
 
 def _type_of_value(value: Json) -> str:
     is_geometry = (
-        isinstance(value, dict) and "coordinates" in value and value.get("type") in _GEOMETRIES
+        isinstance(value, dict)
+        and "coordinates" in value
+        and isinstance(kind := value.get("type"), str)
+        and kind in _GEOMETRIES
     )
     return "GeoProperty" if is_geometry else "Property"
 

@@ -111,6 +111,43 @@ def test_whatever_is_sent_is_read_or_refused_with_a_reason(body: Any, form: Form
             assert all(not isinstance(e, Poison) or e.reason for _, e in found.entries)
 
 
+words = st.sampled_from(
+    (
+        *("@context", "@type", "@value", "coordinates", "dataset", "datasetId", "languageMap"),
+        *("metadata", "name", "object", "observedAt", "scope", "type", "value", "values"),
+        *("Point", "Property", "Notification", "DateTime", "urn:ngsi-ld:null", "@none"),
+        *("2024-02-30T25:00:00Z", "id", "contextElement", "attributes", "TimeInstant"),
+    )
+)
+telling = st.recursive(
+    st.one_of(st.none(), st.integers(-1, 1), words),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(words, inner, max_size=4)),
+    max_leaves=12,
+)
+"""What readers look for, in places where it does not belong."""
+
+
+@given(
+    st.dictionaries(words, telling, max_size=4),
+    st.sampled_from(({}, {"content_type": "application/ld+json"})),
+    st.sampled_from(
+        (
+            {},
+            {"ngsild_attribute_format": "simplified"},
+            *({"ngsiv2_attrsformat": one} for one in Format),
+        )
+    ),
+)
+def test_telling_words_in_any_place_are_read_or_refused_with_a_reason(
+    members: dict[str, Any], media: dict[str, str], form: dict[str, str]
+) -> None:
+    entity = {"id": "urn:e", "t": members, **members}
+    for sent in ({"data": [entity]}, entity, {"type": "Notification", "data": entity}):
+        with suppress(BadArgument):
+            found = read(sent, **media, **form)
+            assert all(not isinstance(e, Poison) or e.reason for _, e in found.entries)
+
+
 @given(st.binary(max_size=60))
 def test_whatever_bytes_are_sent_are_read_or_refused(body: bytes) -> None:
     with pytest.raises(BadArgument):

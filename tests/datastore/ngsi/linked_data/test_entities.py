@@ -225,3 +225,11 @@ def test_whatever_an_entity_holds_is_read_or_refused(
 ) -> None:
     found = read_linked_entity({"id": "urn:e", **entity}, simplified=simplified)
     assert isinstance(found, EntityUpdate) or found.reason
+
+
+@pytest.mark.parametrize("kind", [["Point"], {"Point": 1}, 1, None, "Circle"])
+def test_coordinates_of_no_geometry_are_a_property(kind: object) -> None:
+    value = {"type": kind, "coordinates": [8, 41]}
+    for simplified in (False, True):
+        (found,) = attributes(simplified, place=value)
+        assert (found.type, found.value) == ("Property", value)
