@@ -147,6 +147,8 @@ export type CreateMetricInput = {
   description?: string | null | undefined;
   /** The tags by which the resource is found: at most 50, with different keys. */
   tags?: Array<TagInput> | null | undefined;
+  /** The time from which on `asAt` gives the new version. The default is the time of the creation. */
+  activeFrom?: string | null | undefined;
   /** The unit of the values, for people, of at most 64 characters. */
   unit?: string | null | undefined;
   /** The function over the values of the inputs. */
@@ -921,6 +923,8 @@ export type UpdateMetricInput = {
   tags?: Array<TagInput> | null | undefined;
   /** The new state. While a resource is not enabled, only its state can change. */
   state?: State | null | undefined;
+  /** The time from which on `asAt` gives the new version. The default is now, or that of the version before if this is still to come; null is now. */
+  activeFrom?: string | null | undefined;
   /** The global id of the metric. */
   id: string;
   /** The unit of the values, for people, of at most 64 characters. */
