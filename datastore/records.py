@@ -215,16 +215,24 @@ class DatasetColumn(StoredRecord, frozen=True, kw_only=True):
 class DatasetContent(StoredRecord, frozen=True, kw_only=True):
     """The content of a version of a reference dataset: the columns and sizes of a CSV file.
 
-    `file` identifies the file among all files of the dataset. `checksum` is the SHA-256 of its
-    bytes in hex; `row_count` counts the rows below the header.
+    The values of the `keys` together are unique; `key_column` is the first of them, and
+    `key_columns` are all if they are several. `file` identifies the file among all files of the
+    dataset. `checksum` is the SHA-256 of its bytes in hex; `row_count` counts the rows below the
+    header.
     """
 
     columns: tuple[DatasetColumn, ...]
     key_column: str
+    key_columns: tuple[str, ...] = ()
     file: str
     checksum: str
     size_bytes: int
     row_count: int
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns whose values together are the key of a row."""
+        return self.key_columns or (self.key_column,)
 
 
 class ReferenceDataset(Resource, frozen=True, kw_only=True):

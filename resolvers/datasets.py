@@ -18,13 +18,13 @@ class ContentSource(NamedTuple):
 async def read_content(
     context: Context,
     columns: Sequence[DatasetColumn],
-    key_column: str | None,
+    key_columns: Sequence[str] | None,
     source: ContentSource,
 ) -> CheckedContent:
     """Read the content of a dataset from the input of a user."""
     files = context.session.dataset_files
     if source.csv is not None and source.upload is None:
-        return await files.check_text(columns, key_column, source.csv)
+        return await files.check_text(columns, key_columns, source.csv)
     if source.upload is not None and source.csv is None:
-        return await files.check_upload(columns, key_column, source.upload)
-    return files.reject_content(columns, key_column)
+        return await files.check_upload(columns, key_columns, source.upload)
+    return files.reject_content(columns, key_columns)

@@ -20,6 +20,7 @@ from penstock.formula.core.row_inputs import convert_entry
 from penstock.formula.core.values import FormulaType, Scalar, text_of
 
 MAX_COLUMNS = 50
+MAX_KEYS = 5
 MAX_NAME = 128
 MAX_DESCRIPTION = 512
 MAX_BYTES = 4 * 1024 * 1024
@@ -46,10 +47,20 @@ def dataset_problems(content: DatasetContent) -> list[FieldProblem]:
             for field, message in found.items()
             if message
         ]
-    if content.key_column not in seen:
-        message = f"there is no column {content.key_column[:60]!r}"
-        problems.append(FieldProblem(["content", "keyColumn"], message))
-    return problems
+    return [*problems, *_key_problems(content, seen)]
+
+
+def _key_problems(content: DatasetContent, columns: set[str]) -> Iterator[FieldProblem]:
+    path = ["content", "keyColumns" if content.key_columns else "keyColumn"]
+    if len(content.keys) > MAX_KEYS:
+        yield FieldProblem(path, f"at most {MAX_KEYS} are allowed")
+        return
+    for n, name in enumerate(content.keys):
+        place = [*path, str(n)] if content.key_columns else path
+        if name not in columns:
+            yield FieldProblem(place, f"there is no column {name[:60]!r}")
+        elif name in content.keys[:n]:
+            yield FieldProblem(place, "is given twice")
 
 
 def _name_problem(column: DatasetColumn, seen: set[str]) -> str | None:
@@ -96,13 +107,15 @@ class ParsedTable:
 
 def read_table(data: bytes, content: DatasetContent) -> ParsedTable:
     """Parse a whole file whose columns and key column are valid; raises UnreadableCsv."""
-    reading = _CsvReader(content.columns, content.key_column)
+    reading = _CsvReader(content.columns, content.keys)
     rows = list(reading.read_rows(reading.read_records(reading.decode(data))))
     if reading.problems:
         raise UnreadableCsv(reading.problems)
     names = [column.name for column in content.columns]
     weight = sum(map(_row_weight, rows))
-    return ParsedTable(DatasetRows(names, rows, content.key_column), len(rows), weight)
+    return ParsedTable(
+        DatasetRows(names, rows, content.key_column, content.keys[1:]), len(rows), weight
+    )
 
 
 @dataclass(slots=True)
@@ -110,7 +123,7 @@ class _CsvReader:
     """The reader of one file; it goes on after a problem and stops at fifty of them."""
 
     columns: Sequence[DatasetColumn]
-    key_column: str
+    key_columns: Sequence[str]
     problems: list[FieldProblem] = field(default_factory=list)
 
     def decode(self, data: bytes) -> str:
@@ -140,9 +153,10 @@ class _CsvReader:
             raise self._fatal_error(CsvCode.MALFORMED_CSV, f"{error}", reader.line_num) from None
 
     def read_rows(self, records: Iterator[CsvRecord]) -> Iterator[tuple[Scalar, ...]]:
-        key = next(n for n, one in enumerate(self.columns) if one.name == self.key_column)
+        names = [column.name for column in self.columns]
+        keys = [names.index(name) for name in self.key_columns]
         types = [FormulaType(column.type) for column in self.columns]
-        first: dict[str, int] = {}
+        first: dict[tuple[str, ...], int] = {}
         for line, record in records:
             if not record:  # an empty line
                 continue
@@ -154,7 +168,7 @@ class _CsvReader:
                 self._read_value(text, type, line, n)
                 for n, (text, type) in enumerate(zip(record, types, strict=True))
             )
-            self._check_key(first, row[key], record[key], line, key)
+            self._check_key(first, row, record, line, keys)
             yield row
 
     def _check_header(self, header: Sequence[str]) -> None:
@@ -180,16 +194,24 @@ class _CsvReader:
         return None if isinstance(value, tuple) else value
 
     def _check_key(
-        self, first: dict[str, int], key: Scalar, written: str, line: int, n: int
+        self,
+        first: dict[tuple[str, ...], int],
+        row: Sequence[Scalar],
+        record: Sequence[str],
+        line: int,
+        keys: Sequence[int],
     ) -> None:
-        if key is None or key == "":
-            if not written:
+        missing = [n for n in keys if row[n] is None or row[n] == ""]
+        for n in missing:
+            if not record[n]:
                 self._report(CsvCode.MISSING_KEY, "the row has no key", line, n + 1)
+        if missing:
             return
-        text = text_of(key)
-        if first.setdefault(text, line) != line:
-            message = f"the key {text[:60]!r} is that of line {first[text]}"
-            self._report(CsvCode.DUPLICATE_KEY, message, line, n + 1)
+        texts = tuple(text_of(row[n]) for n in keys)
+        if first.setdefault(texts, line) != line:
+            shown = ", ".join(repr(text[:60]) for text in texts)
+            message = f"the key {shown} is that of line {first[texts]}"
+            self._report(CsvCode.DUPLICATE_KEY, message, line, keys[0] + 1)
 
     def _report(self, code: CsvCode, message: str, line: int, column: int) -> None:
         self.problems.append(_csv_problem(code, message, line, column))

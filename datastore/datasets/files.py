@@ -109,37 +109,37 @@ class DatasetFiles:
         return UploadTicket(id, await open_form(self.access, terms, group=chosen))
 
     async def check_upload(
-        self, columns: Sequence[DatasetColumn], key_column: str | None, id: str
+        self, columns: Sequence[DatasetColumn], key_columns: Sequence[str] | None, id: str
     ) -> CheckedContent:
         """Check the content of a file that the caller uploaded."""
         data = await self._read_upload(id) if is_id(id) else None
         if data is None:
             problem = FieldProblem(["content", "upload"], "there is no such file", "NO_FILE")
-            return CheckedContent(_draft_content(columns, key_column), [problem], None)
-        return await self._check_content(columns, key_column, data, "upload", id)
+            return CheckedContent(_draft_content(columns, key_columns), [problem], None)
+        return await self._check_content(columns, key_columns, data, "upload", id)
 
     async def check_text(
-        self, columns: Sequence[DatasetColumn], key_column: str | None, csv: str
+        self, columns: Sequence[DatasetColumn], key_columns: Sequence[str] | None, csv: str
     ) -> CheckedContent:
         """Check the content of a text in the request."""
         if len(csv) > MAX_INLINE:
             message = f"is longer than {MAX_INLINE} characters: upload it"
             problem = FieldProblem(["content", "csv"], message, CsvCode.TOO_LARGE.value)
-            return CheckedContent(_draft_content(columns, key_column), [problem], None)
+            return CheckedContent(_draft_content(columns, key_columns), [problem], None)
         try:
             data = csv.encode()
         except UnicodeEncodeError as error:
             message = f"holds the character U+{ord(csv[error.start]):04X}"
             problem = FieldProblem(["content", "csv"], message, CsvCode.NOT_UTF_8.value)
-            return CheckedContent(_draft_content(columns, key_column), [problem], None)
-        return await self._check_content(columns, key_column, data, "csv")
+            return CheckedContent(_draft_content(columns, key_columns), [problem], None)
+        return await self._check_content(columns, key_columns, data, "csv")
 
     def reject_content(
-        self, columns: Sequence[DatasetColumn], key_column: str | None
+        self, columns: Sequence[DatasetColumn], key_columns: Sequence[str] | None
     ) -> CheckedContent:
         """Refuse an input that has no file, or two."""
         problem = FieldProblem(["content"], "must have either `csv` or `upload`")
-        return CheckedContent(_draft_content(columns, key_column), [problem], None)
+        return CheckedContent(_draft_content(columns, key_columns), [problem], None)
 
     async def download(self, dataset: ReferenceDataset, seconds: int) -> Download | None:
         """Make a download URL for the file of a version; None if the file is gone.
@@ -155,12 +155,12 @@ class DatasetFiles:
     async def _check_content(
         self,
         columns: Sequence[DatasetColumn],
-        key_column: str | None,
+        key_columns: Sequence[str] | None,
         data: bytes,
         source: str,
         upload: str | None = None,
     ) -> CheckedContent:
-        content = _draft_content(columns, key_column, data)
+        content = _draft_content(columns, key_columns, data)
         if dataset_problems(content):  # The caller reports these with those of all other fields.
             return CheckedContent(content, [], None)
         self.access.work.spend_more(file_units(len(data)))
@@ -205,13 +205,14 @@ async def _delete_expired(access: Access, key: str) -> int:
 
 
 def _draft_content(
-    columns: Sequence[DatasetColumn], key_column: str | None, data: bytes = b""
+    columns: Sequence[DatasetColumn], key_columns: Sequence[str] | None, data: bytes = b""
 ) -> DatasetContent:
     """The content as the input describes it, before its file has a name and a row count."""
-    first = columns[0].name if columns else ""
+    keys = key_columns or [columns[0].name if columns else ""]
     return DatasetContent(
         columns=tuple(columns),
-        key_column=first if key_column is None else key_column,
+        key_column=keys[0],
+        key_columns=tuple(keys) if len(keys) > 1 else (),
         file="",
         checksum=sha256(data).hexdigest(),
         size_bytes=len(data),

@@ -106,6 +106,11 @@ def _dates_version(operation: Operation) -> bool:
     return isinstance(operation, Put) and "activeFrom" in operation.item
 
 
+def _has_several_keys(operation: Operation) -> bool:
+    content = operation.item.get("content") if isinstance(operation, Put) else None
+    return isinstance(content, dict) and "keyColumns" in content
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -124,6 +129,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(13, "Kept rows leave after some days.", _lets_rows_leave),
     RowForm(14, "Groups are disabled.", _disables_group),
     RowForm(15, "Versions are active from another time than their creation.", _dates_version),
+    RowForm(16, "Rows of datasets have several keys.", _has_several_keys),
 )
 
 

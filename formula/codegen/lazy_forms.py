@@ -139,22 +139,25 @@ def _no_factor(found: object, activity: str, impact: str, component: str) -> NoR
 
 def _lookup_form(code: ExpressionEmitter, node: FunctionCall) -> Operand:
     slots = FUNCTIONS["LOOKUP"].slots_for(len(node.arguments))
-    operands = {
-        slot.name: code.checked_operand(argument, slot.kinds)
-        for slot, argument in zip(slots, node.arguments, strict=True)
-    }
-    value = operands["value"]
-    key = (
-        value.name if value.kind is ValueKind.TEXT else f"{code.shared_name(text_of)}({value.name})"
-    )
-    columns = "None"
+    operands: dict[str, list[Operand]] = {}
+    for slot, argument in zip(slots, node.arguments, strict=True):
+        operands.setdefault(slot.name, []).append(code.checked_operand(argument, slot.kinds))
+    keys = [_text_source(code, value) for value in operands["value"]]
+    key, columns = keys[0] if len(keys) == 1 else f"({', '.join(keys)})", "None"
     if "keyColumn" in operands:
-        columns = f"({operands['keyColumn'].name}, {operands['outputColumn'].name})"
-    target, arguments = code.new_variable(), f"{operands['dataset'].name}, {key}, {columns}"
+        names = [one.name for one in (*operands["keyColumn"], *operands["outputColumn"])]
+        columns = f"({', '.join(names)})"
+    target, arguments = code.new_variable(), f"{operands['dataset'][0].name}, {key}, {columns}"
     code.emit(f"{target} = lookup({arguments}, {_data_source(code, node)})", node.at)
     types, refuse = code.shared_name(_SCALARS), code.shared_name(_not_a_value)
     code.emit(f"if type({target}) not in {types}: {refuse}({target})", node.at)
     return Operand(target, SCALAR)
+
+
+def _text_source(code: ExpressionEmitter, value: Operand) -> str:
+    if value.kind is ValueKind.TEXT:
+        return value.name
+    return f"{code.shared_name(text_of)}({value.name})"
 
 
 def _not_a_value(found: object) -> NoReturn:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -22,6 +22,9 @@ class VersionPin(msgspec.Struct, frozen=True):
 
 LATEST = VersionPin()
 
+RowKey: TypeAlias = str | tuple[str, ...]
+"""The text of the value in a key column, or of the values in several."""
+
 
 class Datasets(Protocol):
     """Data by exact key. A missing row is None; an unknown dataset or column raises a Fault.
@@ -34,15 +37,15 @@ class Datasets(Protocol):
     def lookup(
         self,
         dataset: str,
-        key: str,
-        columns: tuple[str, str] | None,
+        key: RowKey,
+        columns: tuple[str, ...] | None,
         pin: VersionPin,
         within: str | None = None,
     ) -> Scalar:
-        """Return the output column of the first row whose key column is exactly `key`.
+        """Return the output column of the first row whose key columns are exactly `key`.
 
-        `columns` is the pair key column, output column; None means the dataset's declared key
-        column and its first value column.
+        `columns` are the key columns, as many as `key` has texts, and the output column. None means
+        the dataset's declared key column and its first value column.
         """
         ...
 
@@ -58,49 +61,85 @@ def unknown_dataset(name: str) -> Fault:
 
 
 class DatasetRows:
-    """A dataset in memory; its rows keep the order of the file."""
+    """A dataset in memory; its rows keep the order of the file.
+
+    There is an index of each column that a lookup names as its key, and one of all key columns.
+    """
 
     def __init__(
         self,
         columns: Sequence[str],
         rows: Iterable[Sequence[Scalar]],
         key_column: str | None = None,
+        more_keys: Sequence[str] = (),
     ) -> None:
-        self._columns = tuple(columns)
+        self._places = {column: place for place, column in reversed([*enumerate(columns)])}
         self._rows = tuple(tuple(row) for row in rows)
-        self._declared = self._declared_pair(key_column)
-        self._found: dict[tuple[str, str], dict[str, Scalar]] = {}
+        first = columns[0] if key_column is None else key_column
+        self._keys = (first, *more_keys)
+        self._value = next((column for column in columns if column not in self._keys), first)
+        self._found: dict[RowKey, dict[RowKey, tuple[Scalar, ...]]] = {}
 
-    def _declared_pair(self, key_column: str | None) -> tuple[str, str]:
-        key = self._columns[0] if key_column is None else key_column
-        return key, next((column for column in self._columns if column != key), key)
-
-    def find(self, key: str, columns: tuple[str, str] | None) -> Scalar:
+    def find(self, key: RowKey, columns: tuple[str, ...] | None) -> Scalar:
         """Return the value of the first row with this key; None if there is no such row."""
-        pair = columns or self._declared
-        index = self._found.get(pair)
+        if columns is None:
+            columns = (self._only_key(), self._value)
+        named: RowKey = columns[0] if len(columns) == 2 else columns[:-1]
+        index = self._found.get(named)
         if index is None:
-            index = self._found[pair] = self._index(*pair)
-        return index.get(key)
+            if isinstance(named, tuple) and named != self._keys:
+                return self.find(*self._reorder(key, columns))
+            index = self._found[named] = self._index(named)
+        place = self._place(columns[-1])
+        row = index.get(key)
+        return None if row is None else row[place]
 
     def factor(self, impact: str, component: str) -> Decimal | None:
         """Return the number in a column of the row with this key; None without row or column."""
-        if component not in self._columns:
+        if component not in self._places:
             return None
-        found = self.find(impact, (self._declared[0], component))
+        found = self.find(impact, (self._only_key(), component))
         if found is not None and not isinstance(found, Decimal):
             message = f"the column {component[:60]!r} holds no numbers"
             raise Fault(FormulaCode.WRONG_TYPE, message)
         return found
 
-    def _index(self, key_column: str, output_column: str) -> dict[str, Scalar]:
-        for column in (key_column, output_column):
-            if column not in self._columns:
-                message = f"the dataset has no column {column[:60]!r}"
-                raise Fault(FormulaCode.UNKNOWN_DATASET, message)
-        key, output = self._columns.index(key_column), self._columns.index(output_column)
-        rows = (row for row in reversed(self._rows) if row[key] is not None)
-        return {text_of(row[key]): row[output] for row in rows}
+    def _only_key(self) -> str:
+        if len(self._keys) > 1:
+            raise self._keys_fault()
+        return self._keys[0]
+
+    def _reorder(
+        self, key: RowKey, columns: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Put the columns and texts of a key into the order in which the dataset declares them."""
+        given = dict(zip(columns[:-1], key, strict=True))
+        if len(given) < len(key) or given.keys() != {*self._keys}:
+            raise self._keys_fault()
+        return tuple(given[column] for column in self._keys), (*self._keys, columns[-1])
+
+    def _keys_fault(self) -> Fault:
+        message = "rows of the dataset are found by one column"
+        if len(self._keys) > 1:
+            names = ", ".join(repr(column[:60]) for column in self._keys)
+            message += f", or by {names} together: name the columns"
+        return Fault(FormulaCode.UNKNOWN_DATASET, message)
+
+    def _place(self, column: str) -> int:
+        place = self._places.get(column)
+        if place is None:
+            message = f"the dataset has no column {column[:60]!r}"
+            raise Fault(FormulaCode.UNKNOWN_DATASET, message)
+        return place
+
+    def _index(self, named: RowKey) -> dict[RowKey, tuple[Scalar, ...]]:
+        if isinstance(named, str):
+            place = self._place(named)
+            rows = (row for row in reversed(self._rows) if row[place] is not None)
+            return {text_of(row[place]): row for row in rows}
+        places = [self._place(column) for column in named]
+        keys = ((tuple(map(row.__getitem__, places)), row) for row in reversed(self._rows))
+        return {tuple(map(text_of, key)): row for key, row in keys if None not in key}
 
 
 class RowsByName(ABC):
@@ -115,8 +154,8 @@ class RowsByName(ABC):
     def lookup(
         self,
         dataset: str,
-        key: str,
-        columns: tuple[str, str] | None,
+        key: RowKey,
+        columns: tuple[str, ...] | None,
         pin: VersionPin,
         within: str | None = None,
     ) -> Scalar:
@@ -153,8 +192,8 @@ class InMemoryDatasets:
     def lookup(
         self,
         dataset: str,
-        key: str,
-        columns: tuple[str, str] | None,
+        key: RowKey,
+        columns: tuple[str, ...] | None,
         pin: VersionPin,
         within: str | None = None,
     ) -> Scalar:

@@ -22,7 +22,7 @@ class Slot(msgspec.Struct, frozen=True):
 
 
 class Function(msgspec.Struct, frozen=True):
-    """A function of the language; its last `repeats` slots may be repeated.
+    """A function of the language; its last `repeats` slots, or those of `more`, may follow again.
 
     `run` gets the meter first when `metered`, then the arguments, then each option, absent ones as
     None. Functions without `run` evaluate some of their arguments only, or read data.
@@ -35,6 +35,7 @@ class Function(msgspec.Struct, frozen=True):
     options: tuple[Slot, ...] = ()
     least: int | None = None
     repeats: int = 0
+    more: tuple[Slot, ...] = ()
     few: tuple[Slot, ...] = ()
     metered: bool = False
     pinned: bool = False
@@ -44,25 +45,29 @@ class Function(msgspec.Struct, frozen=True):
         """Whether the function accepts this number of arguments."""
         if count == len(self.slots) or (self.few and count == len(self.few)):
             return True
-        if self.repeats:
+        if further := self._further:
             beyond = count - len(self.slots)
-            return beyond > 0 and beyond % self.repeats == 0
+            return beyond > 0 and beyond % len(further) == 0
         return self.least is not None and self.least <= count < len(self.slots)
 
     def slots_for(self, count: int) -> Sequence[Slot]:
         """Return the slot of each argument, for a number of arguments."""
         if self.few and count == len(self.few):
             return self.few
-        beyond = max(0, count - len(self.slots))
-        again = self.slots[len(self.slots) - self.repeats :] if self.repeats else ()
-        return (*self.slots, *(again * (beyond // max(1, self.repeats))))[:count]
+        beyond, further = max(0, count - len(self.slots)), self._further
+        return (*self.slots, *(further * (beyond // max(1, len(further)))))[:count]
+
+    @property
+    def _further(self) -> tuple[Slot, ...]:
+        return self.more or self.slots[len(self.slots) - self.repeats :]
 
     @property
     def signature(self) -> str:
         """The form of a call, as in `ROUND(number, [places])`."""
         least = len(self.slots) if self.least is None else self.least
         names = [s.name if i < least else f"[{s.name}]" for i, s in enumerate(self.slots)]
-        names += ["..."] if self.repeats else []
+        names += [f"[{', '.join(slot.name for slot in self.more)}]"] if self.more else []
+        names += ["..."] if self._further else []
         return f"{self.name}({', '.join([*names, *(f'{o.name}=' for o in self.options)])})"
 
 
@@ -132,7 +137,13 @@ _ALL: Final = (
     Function("LEN", _slots(text=TEXT), NUMBER, text.length),
     Function("LOG", _slots(number=NUMBER, base=NUMBER), NUMBER, text.logarithm, least=1, cost=50),
     Function(
-        "LOOKUP", _LOOKUP, SCALAR, few=_slots(dataset=TEXT, value=SOMETHING), pinned=True, cost=2
+        "LOOKUP",
+        _LOOKUP,
+        SCALAR,
+        more=_slots(value=SOMETHING, keyColumn=TEXT),
+        few=_slots(dataset=TEXT, value=SOMETHING),
+        pinned=True,
+        cost=2,
     ),
     Function("LOWERCASE", _slots(text=TEXT), TEXT, text.lowercase, metered=True),
     Function("MAX", _slots(first=NUMBER), NUMBER, text.largest, repeats=1),

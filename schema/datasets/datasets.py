@@ -69,11 +69,20 @@ class DatasetContent:
         description="The columns in the order of the file."
     )
     key_column: str = strawberry.field(
-        description="The name of the column by which rows are looked up. Its values are unique."
+        description="The name of the first column by which rows are looked up. Its values are "
+        "unique, unless `keyColumns` has others."
     )
     row_count: int = strawberry.field(description="The number of rows below the header.")
     size_bytes: Long = strawberry.field(description="The size of the file in bytes.")
     checksum: str = strawberry.field(description="The SHA-256 digest of the file, in hexadecimal.")
+
+    @strawberry.field(
+        description="The names of the columns by which rows are looked up. Their values together "
+        "are unique."
+    )
+    @staticmethod
+    def key_columns(content: strawberry.Parent[records.DatasetContent]) -> list[str]:
+        return list(content.keys)
 
 
 @strawberry.type

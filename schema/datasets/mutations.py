@@ -12,10 +12,12 @@ from penstock.datastore.datasets.csv import (
     MAX_COLUMNS,
     MAX_DESCRIPTION,
     MAX_INLINE,
+    MAX_KEYS,
     MAX_NAME,
     MAX_ROWS,
 )
 from penstock.datastore.datasets.files import CheckedContent
+from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import ValueType
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import REFERENCE_DATASET
@@ -107,6 +109,11 @@ class DatasetContentInput:
             "The default is the first column."
         ),
     )
+    key_columns: list[str] | None = strawberry.field(
+        default=UNSET,
+        description=f"The names of 1 to {MAX_KEYS} columns whose values together are unique, in "
+        "place of `keyColumn`.",
+    )
     csv: str | None = strawberry.field(
         default=UNSET, description=f"The CSV file itself, of at most {MAX_INLINE} characters."
     )
@@ -136,7 +143,13 @@ class UpdateReferenceDatasetInput(UpdateResourceInput):
 async def _read_content(context: Context, content: DatasetContentInput) -> CheckedContent:
     columns = [column.record() for column in content.columns]
     source = ContentSource(unset_to_none(content.csv), unset_to_none(content.upload))
-    return await datasets.read_content(context, columns, unset_to_none(content.key_column), source)
+    one, several = unset_to_none(content.key_column), unset_to_none(content.key_columns)
+    keys = None if one is None else [one]
+    read = await datasets.read_content(context, columns, several or keys, source)
+    if several is None or (several and one is None):
+        return read
+    problem = FieldProblem(["content", "keyColumns"], "give one or more, or `keyColumn`")
+    return read._replace(problems=[*read.problems, problem])
 
 
 _CONTENT_READER = ContentReader({}, ("content",), file=("content", _read_content))

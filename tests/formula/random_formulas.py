@@ -24,7 +24,13 @@ DATA = InMemoryDatasets(
         ("d", LATEST): DatasetRows(
             ("key", "value", "other"),
             [("a", Decimal("1.5"), "x"), ("b", "text", None), ("1", True, "y")],
-        )
+        ),
+        ("two", LATEST): DatasetRows(
+            ("key", "value", "other"),
+            [("a", Decimal("1.5"), "a"), ("a", "text", "1"), ("1", True, "a"), ("b", False, None)],
+            "key",
+            ("other",),
+        ),
     },
     impacts={("act", LATEST): {("a", "b"): Decimal("0.175"), ("b", "b"): Decimal(-2)}},
 )
@@ -142,6 +148,7 @@ def _loose_forms(n: str, t: str, b: str, x: str) -> list[str]:
         f"COALESCE({x}, {x})",
         f"LOOKUP('d', {t})",
         f"LOOKUP({x}, 'd', 'key', 'other')",
+        f"LOOKUP({x}, 'two', 'other', 'value', {t}, 'key')",
         f"GET_VALUE({t}, '$.a[1]')",
         f"SWITCH({t}, {t}, {n}, {x}, {x})",
     ]

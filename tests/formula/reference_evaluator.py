@@ -1,6 +1,6 @@
 """A reference evaluator that walks a formula's tree; generated code must agree with it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 
 from penstock.formula.checking.calculation_library import Callee
@@ -184,24 +184,28 @@ class ReferenceEvaluator:
 
     def data(self, node: FunctionCall) -> Value:
         slots = FUNCTIONS[node.name].slots_for(len(node.arguments))
-        values = {
-            slot.name: self.checked_value(argument, slot.kinds)
+        values = [
+            self.checked_value(argument, slot.kinds)
             for slot, argument in zip(slots, node.arguments, strict=True)
-        }
+        ]
         return self.with_position(node.at, lambda: self.fetch_data(node, values))
 
-    def fetch_data(self, node: FunctionCall, values: Mapping[str, Value]) -> Value:
-        texts = {name: text_of(value) for name, value in values.items()}
+    def fetch_data(self, node: FunctionCall, values: Sequence[Value]) -> Value:
+        texts = [text_of(value) for value in values]
         pin = pin_of(node.options)
         if node.name == "REF":
-            return self.earlier.get(texts["output"])
+            return self.earlier.get(texts[0])
         if node.name == "LOOKUP":
-            columns = (texts["keyColumn"], texts["outputColumn"]) if len(texts) == 4 else None
-            return self.datasets.lookup(texts["dataset"], texts["value"], columns, pin)
-        activity, impact, component = texts.values()
+            if len(texts) == 2:
+                return self.datasets.lookup(texts[0], texts[1], None, pin)
+            value, dataset, column, output, *pairs = texts
+            columns = (column, *pairs[1::2], output)
+            key = (value, *pairs[::2]) if pairs else value
+            return self.datasets.lookup(dataset, key, columns, pin)
+        activity, impact, component = texts
         found = self.datasets.impact(activity, impact, component, pin)
         if found is None:
-            path = ", ".join(map(repr, texts.values()))
+            path = ", ".join(map(repr, texts))
             raise Fault(FormulaCode.IMPACT_NOT_FOUND, f"there is no emission factor for {path}")
         return found
 

@@ -52,7 +52,16 @@ DATA = InMemoryDatasets(
         ("fuels", LATEST): DatasetRows(
             ("fuel", "factor", "code"),
             [("natural gas", Decimal("2.02"), "01"), ("gas", Decimal("2.30"), "02")],
-        )
+        ),
+        ("grid", LATEST): DatasetRows(
+            ("region", "year", "factor", "code"),
+            [
+                ("eu", Decimal(2024), Decimal("0.24"), "x"),
+                ("eu", Decimal(2025), Decimal("0.21"), "x"),
+            ],
+            "region",
+            ("year",),
+        ),
     },
     {("vehicles", LATEST): {("car", "co2"): Decimal("0.35")}},
 )

@@ -8,7 +8,7 @@ import pytest
 from penstock.formula import evaluate
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import link
-from penstock.formula.core.datasets import VersionPin
+from penstock.formula.core.datasets import RowKey, VersionPin
 from penstock.formula.core.errors import FormulaCode, FormulaFailure, FormulaInvalid, Position
 from penstock.formula.core.values import FormulaParameter, FormulaType, Scalar, Value
 from penstock.formula.evaluate import RowError, compile_formula, evaluate_rows
@@ -264,7 +264,7 @@ def test_a_dataset_that_breaks_its_word_is_a_bug_and_not_a_row_error() -> None:
         def lookup(
             self,
             dataset: str,
-            key: str,
+            key: RowKey,
             columns: object,
             pin: VersionPin,
             within: str | None = None,

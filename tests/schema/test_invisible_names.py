@@ -148,6 +148,7 @@ TRACK = {"id": "track", "expectedVersion": 1}
 OTHER_CASES: dict[str, NameCase] = {
     "CreateGroupInput.path": NameCase("createGroup", {"path": f"/usa/{BAD}"}, ["path"]),
     "CreateGroupInput.name": NameCase("createGroup", {"path": "/usa/x", "name": BAD}, ["name"]),
+    "UpdateGroupInput.name": NameCase("updateGroup", {"path": "/usa", "name": BAD}, ["name"]),
     "CreateApiKeyInput.name": NameCase(
         "createApiKey",
         {"name": BAD, "roles": [{"group": "/usa", "role": "READER"}], "expiresAt": TOMORROW},
@@ -222,7 +223,17 @@ CASES = {
 
 PROSE = frozenset({"description", "summary", "formula", "message", "error", "reason", "skipReason"})
 REFERENCES = frozenset(
-    {"group", "manifest", "runId", "objectKey", "cursors", "keyColumn", "prefix", "keys"}
+    {
+        "group",
+        "manifest",
+        "runId",
+        "objectKey",
+        "cursors",
+        "keyColumn",
+        "keyColumns",
+        "prefix",
+        "keys",
+    }
 )
 """Fields that name what exists already; a manifest is made by `discoverRun` alone."""
 CHECKED = frozenset(
@@ -236,6 +247,7 @@ DOCUMENTS = frozenset({"csv", "document", "text", "file"})
 OTHERS = frozenset(
     {
         "DeleteGroupInput.path",
+        "UpdateGroupInput.path",
         "EvaluateInput.name",
         "MeasureInput.as",
         "MetricInput.metric",

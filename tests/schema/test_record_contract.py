@@ -132,6 +132,7 @@ MADE_HERE = {
     "InlineResults",
     "JobQueue",
     "MeasuredValue",
+    "MetricEvent",
     "PageInfo",
     "PipelineEvent",
     "Problem",

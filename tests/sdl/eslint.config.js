@@ -34,6 +34,7 @@ const VALUES = [
   "ImportFailure",
   "InlineResults",
   "JobQueue",
+  "MetricEvent",
   "NgsiAttribute",
   "NgsiBucket",
   "NgsiChart",

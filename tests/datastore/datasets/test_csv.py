@@ -7,6 +7,7 @@ from io import StringIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from penstock.datastore.datasets.csv import (
     MAX_BYTES,
@@ -21,6 +22,7 @@ from penstock.datastore.datasets.csv import (
 )
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
+from penstock.formula.core.errors import Fault
 from penstock.formula.core.values import Scalar
 
 STRING, NUMBER, BOOLEAN = ValueType.STRING, ValueType.NUMBER, ValueType.BOOLEAN
@@ -84,6 +86,37 @@ def test_the_declared_key_may_be_any_column_and_lookups_use_it() -> None:
     table = read_table(text, content("k", note=STRING, k=STRING, v=NUMBER))
     assert (table.count, table.rows.find("b", None)) == (2, "y")
     assert table.rows.factor("b", "v") == 2
+
+
+def test_several_columns_together_are_a_key() -> None:
+    two = replace(content(region=STRING, year=NUMBER, v=NUMBER), key_columns=("region", "year"))
+    rows = read_table(b"region,year,v\neu,2024,1\neu,2025.0,2\nus,2024,3\n", two).rows
+    columns = ("region", "year", "v")
+    assert [rows.find(("eu", year), columns) for year in ("2024", "2025", "2026")] == [1, 2, None]
+    with pytest.raises(Fault, match="by 'region', 'year' together"):
+        rows.factor("eu", "v")
+    with pytest.raises(UnreadableCsv) as refused:
+        read_table(b"region,year,v\neu,2024,1\n,,2\neu,2024.0,2\n", two)
+    assert [(p.code, p.line, p.column, p.message) for p in refused.value.problems] == [
+        ("MISSING_KEY", 3, 1, "line 3, column 1: the row has no key"),
+        ("MISSING_KEY", 3, 2, "line 3, column 2: the row has no key"),
+        ("DUPLICATE_KEY", 4, 1, "line 4, column 1: the key 'eu', '2024' is that of line 2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [
+        (("nope",), ["content", "keyColumns", "1"]),
+        (("a",), ["content", "keyColumns", "1"]),
+        (("b", "c", "d", "e", "f"), ["content", "keyColumns"]),
+    ],
+)
+def test_key_columns_are_at_most_five_different_columns(
+    more: tuple[str, ...], path: list[str]
+) -> None:
+    named = replace(content("a", **dict.fromkeys("abcdef", STRING)), key_columns=("a", *more))
+    assert [problem.path for problem in dataset_problems(named)] == [path]
 
 
 def test_a_byte_order_mark_line_ends_of_any_kind_and_empty_lines_are_fine() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation, find_cycle
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import calls_of, examine
-from penstock.formula.core.datasets import LATEST, NoDatasets, VersionPin
+from penstock.formula.core.datasets import LATEST, NoDatasets, RowKey, VersionPin
 from penstock.formula.core.errors import FormulaCode, FormulaFailure, FormulaInvalid, Position
 from penstock.formula.core.values import FormulaParameter, Value
 from penstock.formula.evaluate import compile_formula
@@ -60,8 +60,8 @@ def test_data_is_asked_for_in_the_name_of_the_calculation_whose_formula_asks() -
         def lookup(
             self,
             dataset: str,
-            key: str,
-            columns: tuple[str, str] | None,
+            key: RowKey,
+            columns: tuple[str, ...] | None,
             pin: VersionPin,
             within: str | None = None,
         ) -> Decimal:

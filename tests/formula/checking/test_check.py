@@ -25,7 +25,7 @@ PROBLEMS = [
     ("CONACT('a')", "line 1, column 1: there is no function CONACT; did you mean CONCAT?"),
     ("IF(true, 1)", "line 1, column 1: IF does not take 2 arguments: it is written IF(condition, then, otherwise)"),
     ("ROUND()", "line 1, column 1: ROUND does not take no arguments: it is written ROUND(number, [places])"),
-    ("LOOKUP('a','b','c')", "line 1, column 1: LOOKUP does not take 3 arguments: it is written LOOKUP(value, dataset, keyColumn, outputColumn)"),
+    ("LOOKUP('a','b','c')", "line 1, column 1: LOOKUP does not take 3 arguments: it is written LOOKUP(value, dataset, keyColumn, outputColumn, [value, keyColumn], ...)"),
     ("SWITCH(1, 2, 3, 4)", "line 1, column 1: SWITCH does not take 4 arguments: it is written SWITCH(value, case, result, ..., default=, ignoreCase=)"),
     ("SEARCH('a', 'b', ignorecase=true)", "line 1, column 18: SEARCH has no option `ignorecase`; did you mean ignoreCase?"),
     ("ABS(1, limit=2)", "line 1, column 8: ABS has no option `limit`"),

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "3eee3b8af7d103cbf33f658b376fefc2a908e01e97c6e3447b8e4c5527ea4b5f"
+STRUCTURE = "91d876ee47907a70f5f39fcac0cd68e58cf228d0380c3d5547d837c292f7327e"
 SMALL = '''
 """The fields that read data."""
 type Query {

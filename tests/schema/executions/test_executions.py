@@ -280,6 +280,56 @@ async def test_datasets_are_shown_and_given_to_workers_elsewhere(ask: Ask) -> No
     }
 
 
+async def test_rows_of_a_dataset_are_looked_up_by_its_keys_together(ask: Ask) -> None:
+    await ask.create_groups("/usa")
+    grid = {
+        "columns": [
+            {"name": "region", "type": "STRING"},
+            {"name": "year", "type": "NUMBER"},
+            {"name": "factor", "type": "NUMBER"},
+        ],
+        "csv": "region,year,factor\neu,2024,0.4\neu,2025,0.3\nus,2025,0.5\n",
+    }
+    create = """mutation($input: CreateReferenceDatasetInput!) { createReferenceDataset(
+      input: $input) { ...on ValidationProblem { problems { path code } }
+      ...on CreateReferenceDatasetPayload { referenceDataset {
+        content { keyColumn keyColumns rowCount } } } } }"""
+    both = {"group": "/usa", "name": "grid", "content": {**grid, "keyColumns": ["year", "region"]}}
+    wrong: list[dict[str, Any]] = [
+        {"keyColumn": "year", "keyColumns": ["year"]},
+        {"keyColumns": []},
+    ]
+    for keys in wrong:
+        refused = await ask.input(create, **{**both, "content": {**grid, **keys}})
+        assert refused["problems"][-1] == {"path": ["content", "keyColumns"], "code": None}
+    once = await ask.input(create, **{**both, "content": {**grid, "keyColumn": "year"}})
+    assert once["problems"] == [{"path": ["content", "csv"], "code": "DUPLICATE_KEY"}]
+    made = await ask.input(create, **both)
+    assert made["referenceDataset"]["content"] == {
+        "keyColumn": "year",
+        "keyColumns": ["year", "region"],
+        "rowCount": 3,
+    }
+    formula = "LOOKUP(:region, 'grid', 'region', 'factor', :year, 'year') * 10"
+    transformer = {
+        "parameters": [
+            {"index": 0, "key": "region", "type": "STRING"},
+            {"index": 1, "key": "year", "type": "NUMBER"},
+        ],
+        "transforms": [
+            {
+                "index": 0,
+                "formula": formula,
+                "outputs": [{"index": 0, "key": "y", "type": "NUMBER"}],
+            }
+        ],
+    }
+    pipeline = await ask.make("/usa", "looking", transformer=transformer)
+    rows = [{"region": "eu", "year": 2025}, {"region": "us", "year": 2025}]
+    ran = await create_execution(ask, pipelineId=pipeline, mode="INLINE", rows=rows)
+    assert ran["results"] == {"rows": [{"y": 3}, {"y": 5}], "problems": []}
+
+
 async def test_pins_of_what_the_caller_does_not_see_are_left_out(ask: Ask) -> None:
     await ask.create_groups("/usa", "/eu")
     await Ask(ask.store, "reference dataset").make("/usa", "fuels")
