@@ -35,7 +35,7 @@ NOTHING = dict.fromkeys(MADE, 0)
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     with start_server(
-        tmp_path / "log", "--port", "0", "--data-dir", str(tmp_path / "data")
+        tmp_path / "log", "--port", "0", "--data-dir", str(tmp_path / "data"), "--no-seed"
     ) as server:
         yield server
 
