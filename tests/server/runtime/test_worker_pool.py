@@ -4,9 +4,8 @@ import asyncio
 import os
 import signal
 import sys
-from asyncio.subprocess import PIPE
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +36,8 @@ from tests.datastore.executions.sample_executions import (
 )
 from tests.support.consistency_check import faults
 from tests.support.patience import HUNG_SECONDS, until
+from tests.support.server_process import environment
+from tests.support.warm_start import Program, start_program
 
 pytestmark = pytest.mark.xdist_group("pool")
 
@@ -219,14 +220,20 @@ async def test_a_worker_process_ends_when_its_server_is_gone(settings: Settings)
         assert await process.wait() == 0
 
 
+def start_worker(settings: Settings, *options: str) -> Program:
+    """Start a worker of its own, beside no server."""
+    arguments = ("worker", "--data-dir", str(settings.data_dir), *options)
+    return start_program(
+        "penstock", *arguments, variables=environment(), output=DEVNULL, errors=DEVNULL
+    )
+
+
 async def test_workers_of_their_own_run_what_is_ready_once_and_end(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
     made = [await ready_execution(store, pipeline, INPUT + b"%d,gas\n" % n) for n in range(20)]
-    command = ("-m", "penstock", "worker", "--once", "--data-dir", str(settings.data_dir))
-    processes = [await asyncio.create_subprocess_exec(sys.executable, *command) for _ in range(2)]
-    async with asyncio.timeout(HUNG_SECONDS):
-        assert [await process.wait() for process in processes] == [0, 0]
+    programs = [start_worker(settings, "--once") for _ in range(2)]
+    assert [program.wait(HUNG_SECONDS) for program in programs] == [0, 0]
     over = [await current_execution(store, one) for one in made]
     assert [(one.state, one.fence, one.rows) for one in over] == [("success", 1, 4)] * 20
     assert await faults(store.table) == []
@@ -236,14 +243,10 @@ async def test_a_worker_of_its_own_stops_when_it_is_told_to(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
     made = await ready_execution(store, pipeline, LONG)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "penstock", "worker", "--data-dir", str(settings.data_dir)
-    )
+    program = start_worker(settings)
     await wait_for_state(store, made, "in_progress")
-    with suppress(ProcessLookupError):
-        process.terminate()
-    async with asyncio.timeout(HUNG_SECONDS):
-        assert await process.wait() == 0
+    program.terminate()
+    assert program.wait(HUNG_SECONDS) == 0
     assert (await current_execution(store, made)).attempts == 0
     cancelled = await store.open_session(ANN).executions.changing.cancel(made.id)
     assert cancelled.state == "cancelled"
