@@ -58,7 +58,10 @@ def select_page(
 def select_versions(
     connection: Connection, selection: RowSelection, digests: Sequence[str]
 ) -> list[KeptRow]:
-    """Select the latest versions of rows with these hashes, newest first for each."""
+    """Select the latest versions of rows with these hashes, newest first for each.
+
+    A withdrawal of a version that has left is left out: its execution is gone.
+    """
     snapshot = selection.snapshot
     where = join_conditions([digest_condition(digests), *selection.conditions])
     sql = (
@@ -66,7 +69,10 @@ def select_versions(
         f"QUALIFY row_number() OVER (PARTITION BY {KEY} ORDER BY {COMMIT} DESC) <= {MAX_VERSIONS} "
         f"ORDER BY {KEY}, {COMMIT} DESC"
     )
-    return _read(connection, selection, sql, where.values)
+    made = {part.execution for part in snapshot.parts}
+    return [
+        row for row in _read(connection, selection, sql, where.values) if row.execution_id in made
+    ]
 
 
 def select_standing(

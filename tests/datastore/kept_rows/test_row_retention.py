@@ -149,6 +149,28 @@ async def test_rows_go_on_after_all_that_were_there_have_left(
     assert await faults(store.table) == []
 
 
+async def test_a_history_is_without_the_withdrawal_of_a_version_that_left(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    first = await run_file(store, pipeline, a=1)
+    watch.move(DAY)
+    await withdraw(store, pipeline, "a")
+    second = await run_file(store, pipeline, a=2)
+
+    async def history() -> list[tuple[str, bool]]:
+        (row,) = await read_rows(store, pipeline)
+        rows = store.open_session(ANN).kept_rows
+        (versions,) = await rows.many_versions([(pipeline.id, row.digest)])
+        return [(one.execution_id, one.withdrawn) for one in versions]
+
+    assert await history() == [(second.id, False), (first.id, True), (first.id, False)]
+    watch.move(29 * DAY)
+    assert await store.drop_old_rows() == 1
+    assert await commits(store, pipeline) == [2, 3]
+    assert await history() == [(second.id, False)]
+    assert await read_kwh(store, pipeline) == {"a": "2"}
+
+
 async def test_a_past_with_rows_that_left_is_refused_and_the_one_since_is_exact(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
