@@ -57,7 +57,7 @@ TRANSFORMER = Transformer(
 
 
 class Row(NamedTuple):
-    """What a file says of a plant, and the day of its commit."""
+    """The row of a plant in a file, and the day of its commit."""
 
     site: GroupPath
     month: int
