@@ -12,6 +12,8 @@ from penstock.server.auth.dev_sessions import issue_code
 from tests.browser.conftest import LOCAL, Visit
 from tests.browser.console import (
     CONCRETE,
+    EVERY_RULE,
+    RULES_OF_COLOURS,
     ask,
     assert_quiet,
     find_faults,
@@ -23,7 +25,7 @@ from tests.browser.console import (
     visit_of,
     write_csv,
 )
-from tests.install import skip_reason
+from tests.install import ROOT, skip_reason
 from tests.support.server_process import free_port, running_server
 
 pytestmark = [
@@ -32,7 +34,8 @@ pytestmark = [
 ]
 
 WIDTHS = (390, 768, 1440)
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+THEMES: dict[Literal["light", "dark"], object] = {"light": EVERY_RULE, "dark": RULES_OF_COLOURS}
+STYLES = ROOT / "console" / "app" / "style.css"
 FOCUSED = """() => {
   const element = document.activeElement;
   return element.matches("a, button, summary") ? element.textContent || element.ariaLabel : "";
@@ -47,14 +50,24 @@ async def test_axe_finds_nothing_on_any_screen_at_any_width_in_any_theme(visit: 
     for path in await paths_of_all_screens(page):
         await go_to(visit, path)
         await page.wait_for_load_state("networkidle")
-        for theme in THEMES:
+        for theme, rules in THEMES.items():
             await page.emulate_media(color_scheme=theme)
             for width in WIDTHS:
                 await page.set_viewport_size({"width": width, "height": 900})
                 wide = ["wider than the window"] if await page.evaluate(OVERFLOWS) else []
-                found[path, theme, width] = [*wide, *await find_faults(page)]
+                found[path, theme, width] = [*wide, *await find_faults(page, rules)]
     assert {place: faults for place, faults in found.items() if faults} == {}
     assert_quiet(visit)
+
+
+def test_a_theme_changes_nothing_but_colours() -> None:
+    styles = STYLES.read_text(encoding="utf-8")
+    assert "prefers-color-scheme" not in styles
+    themed = re.findall(r"\[data-theme=[^{]*\{([^}]*)\}", styles)
+    assert [" ".join(rule.split()) for rule in themed] == [
+        "color-scheme: light;",
+        "color-scheme: dark;",
+    ]
 
 
 async def test_a_narrow_window_has_a_low_header_and_keeps_words_whole(visit: Visit) -> None:
