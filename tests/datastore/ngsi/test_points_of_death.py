@@ -44,7 +44,7 @@ def new_world(implementation: str, destinations: Destinations, tmp_path: Path) -
     """Open a context for sinks with a table and files of its own."""
 
     @asynccontextmanager
-    async def opened() -> AsyncIterator[SinkWorld]:
+    async def open_it() -> AsyncIterator[SinkWorld]:
         folder = tmp_path / str(uuid4())
         folder.mkdir()
         async with (
@@ -53,7 +53,7 @@ def new_world(implementation: str, destinations: Destinations, tmp_path: Path) -
         ):
             yield world
 
-    return opened
+    return open_it
 
 
 def is_stored(sink: NotificationSink) -> bool:
