@@ -10,8 +10,9 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
-from xml.parsers.expat import ParserCreate
-from zipfile import ZipFile, ZipInfo
+from xml.etree.ElementTree import ParseError
+from xml.parsers.expat import ExpatError, ParserCreate
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from penstock.datastore.input_files.interruptible_work import InterruptibleWork, WorkInterrupted
 from penstock.datastore.input_files.kinds import unreadable_file
@@ -49,6 +50,10 @@ _SHEETS: Final = "xl/worksheets/"
 _TEXTS: Final = "xl/sharedStrings.xml"
 
 
+class _FileRefused(ValueError):
+    """The refusal of a file beyond the bounds, in words for people."""
+
+
 def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
     """Return the name of the first visible sheet and its rows as CSV; raises InputRefused."""
     from openpyxl import load_workbook  # noqa: PLC0415 - it comes with an extra
@@ -61,8 +66,15 @@ def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes
     except WorkInterrupted:
         raise
     except Exception as error:  # the library may raise anything for a file that is no Excel
-        raise unreadable_file(f"it is no whole Excel file: {error}"[:300]) from None
+        raise unreadable_file(_describe(error)) from None
     return sheet.title, _lines_of(sheet, work)
+
+
+def _describe(error: Exception) -> str:
+    """Say why a file is refused: the library's own words may be about this program."""
+    if isinstance(error, (_FileRefused, BadZipFile, ExpatError, ParseError)):
+        return f"it is no whole Excel file: {error}"[:300]
+    return "it is no whole Excel file"
 
 
 def _require_bounded(path: Path, work: InterruptibleWork) -> None:
@@ -76,7 +88,7 @@ def _require_bounded(path: Path, work: InterruptibleWork) -> None:
         _require_small("shared texts", texts, TEXTS_BYTES)
         _require_small("other parts", head, HEAD_BYTES)
         if sum(one.file_size - MOST_RATIO * one.compress_size for one in sheets) > 0:
-            raise ValueError(f"its sheets have over {MOST_RATIO} bytes to one packed byte")
+            raise _FileRefused(f"its sheets have over {MOST_RATIO} bytes to one packed byte")
         elements = 0
         for one in head:
             with archive.open(one) as xml:
@@ -96,7 +108,7 @@ def _is_xml(archive: ZipFile, part: ZipInfo) -> bool:
 
 def _require_small(name: str, parts: Sequence[ZipInfo], most: int) -> None:
     if sum(one.file_size for one in parts) > most:
-        raise ValueError(f"its {name} have more than {most} bytes")
+        raise _FileRefused(f"its {name} have more than {most} bytes")
 
 
 class _PartCheck:
@@ -117,7 +129,7 @@ class _PartCheck:
     def run(self) -> int:
         """Count the elements.
 
-        Raises ValueError, or an error of the parser, for what openpyxl should not read.
+        Raises _FileRefused, or an error of the parser, for what openpyxl should not read.
         """
         while chunk := self._xml.read(CHUNK):
             self._work.require_wanted()
@@ -130,9 +142,9 @@ class _PartCheck:
         self._depth += 1
         self._elements += 1
         if self._depth > MOST_DEPTH:
-            raise ValueError("a part of it is nested too deeply")
+            raise _FileRefused("a part of it is nested too deeply")
         if self._elements > self._most_elements:
-            raise ValueError(f"the parts beside its sheets have over {HEAD_ELEMENTS} elements")
+            raise _FileRefused(f"the parts beside its sheets have over {HEAD_ELEMENTS} elements")
 
     def _end(self, _name: str) -> None:
         self._depth -= 1
@@ -141,7 +153,7 @@ class _PartCheck:
         """Refuse a piece that is too large to be held."""
 
     def _refuse_declaration(self, *_: object) -> None:
-        raise ValueError("a part of it declares a type of document")
+        raise _FileRefused("a part of it declares a type of document")
 
 
 class _SheetCheck(_PartCheck):
@@ -156,12 +168,12 @@ class _SheetCheck(_PartCheck):
         if _is_named(name, "row"):
             self._rows += 1
             if self._rows > MOST_ROWS:
-                raise ValueError(f"its sheet has more than {MOST_ROWS} rows")
+                raise _FileRefused(f"its sheet has more than {MOST_ROWS} rows")
             self._cells = 0
         elif _is_named(name, "c"):
             self._cells += 1
             if self._cells > MOST_CELLS:
-                raise ValueError(f"row {self._rows} has more than {MOST_CELLS} cells")
+                raise _FileRefused(f"row {self._rows} has more than {MOST_CELLS} cells")
 
     def _end(self, name: str) -> None:
         super()._end(name)
@@ -171,7 +183,7 @@ class _SheetCheck(_PartCheck):
 
     def _require_small_piece(self) -> None:
         if self._parser.CurrentByteIndex - self._row_end > ROW_BYTES:
-            raise ValueError(f"row {self._rows} has more than {ROW_BYTES} bytes")
+            raise _FileRefused(f"row {self._rows} has more than {ROW_BYTES} bytes")
 
 
 def _is_named(name: str, local: str) -> bool:
@@ -187,7 +199,7 @@ def _lines_of(sheet: "ReadOnlyWorksheet", work: InterruptibleWork) -> Iterator[b
         for n, cells in enumerate(sheet.iter_rows(values_only=True)):
             work.require_wanted()
             if n >= MOST_ROWS:
-                raise ValueError(f"the sheet has more than {MOST_ROWS} rows")
+                raise _FileRefused(f"the sheet has more than {MOST_ROWS} rows")
             texts = _without_empty_end([_text_of(cell) for cell in cells])
             width = width or len(texts)
             if width:
@@ -198,7 +210,7 @@ def _lines_of(sheet: "ReadOnlyWorksheet", work: InterruptibleWork) -> Iterator[b
     except WorkInterrupted:
         raise
     except Exception as error:  # the library may raise anything for a damaged sheet
-        raise unreadable_file(f"it is no whole Excel file: {error}"[:300]) from None
+        raise unreadable_file(_describe(error)) from None
     yield csv_lines(lines)
 
 

@@ -123,6 +123,13 @@ def archive(**parts: bytes) -> bytes:
     return file.getvalue()
 
 
+LONG_NUMBER = (
+    b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    b"<row><c><v>" + b"9" * 5_000 + b"</v></c></row></sheetData></worksheet>"
+)
+"""A sheet with a number of which Python says how to let it have more digits."""
+
+
 def with_sheet(xml: bytes) -> bytes:
     """An Excel file with another sheet's XML."""
     file = io.BytesIO()
@@ -146,9 +153,10 @@ def with_sheet(xml: bytes) -> bytes:
         (lambda: archive(a=b"1"), "it is no whole Excel file"),
         (lambda: b"PAR1 and nothing", "it is no whole Parquet file"),
         (lambda: b"\xd0\xcf\x11\xe0 old", "it is of an old Excel"),
-        (lambda: with_sheet(b"<worksheet><sheetData><row>"), "it is no whole Excel file"),
+        (lambda: with_sheet(b"<worksheet><sheetData><row>"), "it is no whole Excel file: no elem"),
+        (lambda: with_sheet(LONG_NUMBER), "it is no whole Excel file"),
     ],
-    ids=["cut", "excel", "twice", "cut excel", "zip", "parquet", "xls", "sheet"],
+    ids=["cut", "excel", "twice", "cut excel", "zip", "parquet", "xls", "sheet", "number"],
 )
 @on_sqlite
 async def test_a_file_that_cannot_be_read_fails_and_says_why(
@@ -157,8 +165,7 @@ async def test_a_file_that_cannot_be_read_fails_and_says_why(
     over = await finished_execution(store, pipeline, make())
     assert (over.state, over.code, over.rows) == ("failed", "UNREADABLE_FILE", 0)
     assert words in str(over.message)
-    assert gettempdir() not in str(over.message)
-    assert "SELECT" not in str(over.message)
+    assert not [told for told in ("SELECT", "sys.", gettempdir()) if told in str(over.message)]
     assert await read_content(store.files, table_key(over)) is None
     assert await read_content(store.files, output_key(over)) is None
     assert await read_kwh(store, pipeline) == {}
