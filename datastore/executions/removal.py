@@ -84,12 +84,18 @@ class ExecutionRemoval:
 
     async def _remove_all(self, pipeline: str) -> int:
         await self._remove_withdrawals(pipeline)
-        await self.table.write([Delete(ROWS_HEAD.key(id=pipeline))])
+        await self._remove_head(pipeline)
         # A server without a place for files has no merged ones.
         if self.files is not NO_FILES:
             await delete_parts_of(self.files, pipeline, MERGED)
         executions = self._pipeline_executions(pipeline)
         return sum([await self.remove(execution) async for execution in executions])
+
+    async def _remove_head(self, pipeline: str) -> None:
+        """Remove the head of rows that have all left; otherwise it goes with an execution."""
+        head = ROWS_HEAD.key(id=pipeline)
+        if (await self.table.get([head], consistent=True)).items:
+            await self.table.write([Delete(head)])
 
     async def _remove_withdrawals(self, pipeline: str) -> None:
         """Remove the withdrawals of rows; the parts of executions go with these."""
@@ -183,10 +189,12 @@ class ExecutionRemoval:
 
 
 def _part_deletes(execution: Execution) -> list[Write]:
-    """The write that deletes the execution's part of kept rows, if it has one.
+    """The writes that delete the execution's part of kept rows, if it has one, and their head.
 
     An execution with a part is only removed after its pipeline.
     """
     if execution.rows_commit is None:
         return []
-    return [Write(Delete(ROWS_PART.key(id=execution.pipeline_id, commit=execution.rows_commit)))]
+    id = execution.pipeline_id
+    part = ROWS_PART.key(id=id, commit=execution.rows_commit)
+    return [Write(Delete(part)), Write(Delete(ROWS_HEAD.key(id=id)))]
