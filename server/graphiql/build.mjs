@@ -45,7 +45,12 @@ const common = {
 };
 
 async function buildWorkers() {
-  const { metafile } = await build({ ...common, entryPoints: Object.values(WORKERS) });
+  const { metafile } = await build({
+    ...common,
+    entryPoints: Object.values(WORKERS),
+    // All of them hold the same worker of the editor.
+    splitting: true,
+  });
   const files = Object.entries(WORKERS).map(([label, source]) => {
     const made = outputOf(metafile, (output) => output.entryPoint?.endsWith(source));
     return [label, `./${basename(made)}`];

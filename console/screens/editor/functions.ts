@@ -17,7 +17,7 @@ export const SIGNATURES = [
   "IMPACT(activity, impact, component)",
   "LEN(text)",
   "LOG(number, [base])",
-  "LOOKUP(value, dataset, keyColumn, outputColumn)",
+  "LOOKUP(value, dataset, keyColumn, outputColumn, [value, keyColumn], ...)",
   "LOWERCASE(text)",
   "MAX(first, ...)",
   "MIN(first, ...)",
