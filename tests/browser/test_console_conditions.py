@@ -70,6 +70,16 @@ def test_a_theme_changes_nothing_but_colours() -> None:
     ]
 
 
+async def test_axe_finds_a_faint_text_in_the_dark(visit: Visit) -> None:
+    page = await open_console(visit)
+    await page.emulate_media(color_scheme="dark")
+    await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
+    assert await find_faults(page, RULES_OF_COLOURS) == []
+    await page.evaluate("() => document.documentElement.style.setProperty('--text', '#333d46')")
+    (fault,) = await find_faults(page, RULES_OF_COLOURS)
+    assert fault.startswith("color-contrast: ")
+
+
 async def test_a_narrow_window_has_a_low_header_and_keeps_words_whole(visit: Visit) -> None:
     page = await open_console(visit)
     await page.set_viewport_size({"width": 390, "height": 844})
