@@ -23,17 +23,20 @@ class AnswerTooLarge(Exception):
 class AnswerMeter:
     """Counts the values in an answer's lists; `written_bytes` are those of lists that are JSON.
 
-    `most` and `most_bytes` limit them. Generated code does what `add` does without the call.
+    `most` and `most_bytes` limit them. `bound` is what the answer's bytes cannot exceed, infinite
+    where that is not known. Generated code does what `add` does without the call.
     """
 
     most: float = inf
     values: int = 0
     most_bytes: float = inf
     written_bytes: int = 0
+    bound: float = 0
 
     def add(self, values: int) -> None:
-        """Count values that are to be completed; raises AnswerTooLarge for too many."""
+        """Count values that graphql-core completes; raises AnswerTooLarge for too many."""
         self.values += values
+        self.bound = inf
         if self.values > self.most:
             raise AnswerTooLarge
 

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from graphql import GraphQLTypeResolver, OperationType, is_leaf_type
 from graphql.execution.execute import assume_not_awaitable
 
+from penstock.graphql_jit.answer_bytes import selection_bytes
 from penstock.graphql_jit.answer_meter import AnswerTooLarge
 from penstock.graphql_jit.arguments import FieldInfo, TypeInfo, arguments_of
 from penstock.graphql_jit.codegen_composites import (
@@ -181,9 +182,13 @@ WAITING: Final = frozenset((CoroutineType, Future, Task))
 
 @dataclass(frozen=True, slots=True)
 class OperationPlan:
-    """A compiled operation: its steps run in order, each after all awaitables of the one before."""
+    """A compiled operation: its steps run in order, each after all awaitables of the one before.
+
+    `most_bytes` are those of an answer, without the items of its lists.
+    """
 
     steps: tuple[PlanStep, ...]
+    most_bytes: float
 
 
 def compile_operation(
@@ -197,7 +202,7 @@ def compile_operation(
     functions = writer.compile_functions()
     for field, level in completions.level_functions(functions).items():
         field.complete_level = level
-    return OperationPlan(tuple(functions(name) for name in names))
+    return OperationPlan(tuple(functions(name) for name in names), selection_bytes(root))
 
 
 def _root_field_by_field(root: Selection) -> tuple[Selection, ...]:

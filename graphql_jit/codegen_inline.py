@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from keyword import iskeyword
+from math import inf
 
 from graphql import GraphQLLeafType, is_leaf_type, is_list_type, is_object_type
 
+from penstock.graphql_jit.answer_bytes import item_bytes
 from penstock.graphql_jit.field_source import AttributeSource, MemberSource, TypeNameSource
 from penstock.graphql_jit.leaves import odd_value_test
 from penstock.graphql_jit.plan import MAX_NESTING, Field, Selection
@@ -139,6 +141,9 @@ def write_count(writer: SourceWriter, field: Field, depth: int, values: str) -> 
     """Write the counting of a list's values before they are completed; it raises for too many."""
     writer.line("m = run.meter")
     writer.line(f"m.values += len({values}) * {_values_of_item(field, depth)}")
+    most_bytes = item_bytes(field, depth)
+    factor = f"len({values}) * {most_bytes}"
+    writer.line(f"m.bound += {writer.constant(inf, 'inf') if most_bytes == inf else factor}")
     with writer.block("if m.values > m.most:"):
         writer.line("raise TooLarge")
 

@@ -107,9 +107,9 @@ class CompiledOperation:
         if isinstance(plan, FallbackReason):
             self._fallbacks[plan] += 1
             return self._interpret(values, context, root)
-        return self._run_steps(
-            plan, OperationState(self._options, self._operation, values, context, root)
-        )
+        run = OperationState(self._options, self._operation, values, context, root)
+        run.meter.bound += plan.most_bytes
+        return self._run_steps(plan, run)
 
     def _fallback_reason(self, values: VariableValues) -> FallbackReason | None:
         """Return the reason why an execution gets no plan, if there is one."""
@@ -137,9 +137,7 @@ class CompiledOperation:
 
     def _compile_plan(self, values: VariableValues) -> OperationPlan | FallbackReason:
         options = self._options
-        planner = Planner(
-            options.schema, self._operation, values, options.field_resolver, options.max_fields
-        )
+        planner = Planner(options, self._operation, values)
         try:
             return compile_operation(
                 planner.plan_root(), self._operation.operation.operation, options

@@ -6,6 +6,7 @@ A place is a position in the answer.
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from graphql import (
@@ -41,6 +42,9 @@ Place: TypeAlias = tuple[Any, str | int, str | None] | None
 """A position in an answer: a `Path` of graphql-core, or a tuple that equals one."""
 
 CompleteLevel: TypeAlias = Callable[[list[Any], list[Any], Any], None]
+
+LeafBytes: TypeAlias = Callable[[GraphQLField], float]
+"""Maps a field of a leaf type to the most bytes of its values as JSON; infinite if unknown."""
 
 ListFunctions: TypeAlias = Callable[["Field", int], Callable[[Any], Any] | None]
 """Maps a field and a depth to the function that completes its lists as a whole, or to None."""
@@ -87,7 +91,7 @@ class Field:
     says for each whether null is allowed. `parent_field` is the field that returns the object.
     `recipe` builds its arguments, once it is known; `parameters` are the arguments that generated
     code passes by keyword. `read_attributes` caches, by type name, the attributes that are read of
-    objects below.
+    objects below. `leaf_bytes` are the most bytes of a value of a leaf type.
     """
 
     key: str
@@ -103,6 +107,7 @@ class Field:
     recipe: ArgumentRecipe | None = None
     parameters: frozenset[str] = frozenset()
     read_attributes: dict[str, frozenset[str] | None] = field(default_factory=dict)
+    leaf_bytes: float = inf
 
     @property
     def is_repeated(self) -> bool:
@@ -182,6 +187,10 @@ def _walk_up(place: Place) -> Iterator[tuple[str | int, str | None]]:
 ExecutionOutcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
 
 
+def know_no_bytes(_definition: GraphQLField) -> float:
+    return inf
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionOptions:
     """The schema, and the options that `graphql.execute` takes.
@@ -189,8 +198,8 @@ class ExecutionOptions:
     `max_fields` limits the fields of a plan, which has a copy of an abstract type's selection for
     each possible type. `max_plans` limits the plans of one operation; there is one for each set of
     values of the variables in `@skip` and `@include`. An operation is compiled after
-    `interpreted_runs` runs. `lists` may complete lists of plain objects as a whole. `coercions` are
-    cached by type.
+    `interpreted_runs` runs. `lists` may complete lists of plain objects as a whole. `leaf_bytes`
+    are known of a field of a leaf type. `coercions` are cached by type.
     """
 
     schema: GraphQLSchema
@@ -205,6 +214,7 @@ class ExecutionOptions:
     max_plans: int = 8
     interpreted_runs: int = 0
     lists: ListFunctions | None = None
+    leaf_bytes: LeafBytes = know_no_bytes
     coercions: dict[GraphQLLeafType, CoerceLeaf] = field(default_factory=dict, compare=False)
 
 

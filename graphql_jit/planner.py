@@ -6,14 +6,13 @@ An operation that cannot be planned has a `Reason`, and graphql-core executes it
 from typing import Any
 
 from graphql import (
-    GraphQLFieldResolver,
     GraphQLObjectType,
-    GraphQLSchema,
     SchemaMetaFieldDef,
     TypeMetaFieldDef,
     ValueNode,
     VariableNode,
     is_abstract_type,
+    is_leaf_type,
     is_object_type,
 )
 from graphql.execution.collect_fields import (
@@ -27,6 +26,7 @@ from graphql.execution.values import VariableValues
 
 from penstock.graphql_jit.field_source import field_source_of
 from penstock.graphql_jit.plan import (
+    ExecutionOptions,
     FallbackReason,
     Field,
     OperationInfo,
@@ -40,18 +40,14 @@ class Planner:
     """Plans one operation for given values of the variables in its conditions."""
 
     def __init__(
-        self,
-        schema: GraphQLSchema,
-        operation: OperationInfo,
-        variables: VariableValues,
-        default: GraphQLFieldResolver,
-        most_fields: int,
+        self, options: ExecutionOptions, operation: OperationInfo, variables: VariableValues
     ) -> None:
-        self._schema = schema
+        self._schema = options.schema
         self._operation = operation
         self._variables = variables
-        self._default = default
-        self._fields_left = most_fields
+        self._default = options.field_resolver
+        self._leaf_bytes = options.leaf_bytes
+        self._fields_left = options.max_fields
         self._fragments = {
             name: FragmentDetails(fragment) for name, fragment in operation.fragments.items()
         }
@@ -94,6 +90,8 @@ class Planner:
         reading = field_source_of(definition, name, kind, self._schema, self._default)
         types, nullable = type_layers(definition.type)
         field = Field(key, definition, details, kind, parent_field, reading, types, nullable)
+        if is_leaf_type(field.named_type):
+            field.leaf_bytes = self._leaf_bytes(definition)
         for possible in self._possible_types(field):
             field.selections[possible.name] = self._plan_subfields(field, possible)
         return field

@@ -8,6 +8,7 @@ import strawberry
 from benchmarks.peers import records
 from benchmarks.peers.record_sources import Source
 from penstock.graphql_jit import batch_resolver, projected_attributes, reads_attributes
+from penstock.schema.core.text_bounds import text_metadata
 
 Info = strawberry.Info[Any, None]
 
@@ -27,33 +28,33 @@ access = Access()
 
 @strawberry.type
 class Tag:
-    key: str
-    value: str
+    key: str = strawberry.field(metadata=text_metadata(256))
+    value: str = strawberry.field(metadata=text_metadata(256))
 
 
 @strawberry.type
 class Owner:
     id: strawberry.ID
-    name: str
+    name: str = strawberry.field(metadata=text_metadata(256))
 
 
 @strawberry.type
 class PageInfo:
     has_next_page: bool
     has_previous_page: bool
-    start_cursor: str | None
-    end_cursor: str | None
+    start_cursor: str | None = strawberry.field(metadata=text_metadata(256))
+    end_cursor: str | None = strawberry.field(metadata=text_metadata(256))
 
 
 @strawberry.type
 class Part:
     id: strawberry.ID
-    name: str
+    name: str = strawberry.field(metadata=text_metadata(256))
 
 
 @strawberry.type
 class PartEdge:
-    cursor: str
+    cursor: str = strawberry.field(metadata=text_metadata(256))
     node: Part
 
 
@@ -70,13 +71,13 @@ def _owners(items: Sequence[records.Item], info: Info) -> Any:
 @strawberry.type
 class Item:
     id: strawberry.ID
-    name: str
-    description: str
+    name: str = strawberry.field(metadata=text_metadata(256))
+    description: str = strawberry.field(metadata=text_metadata(256))
     position: int
     price: float
     active: bool
-    created_at: str
-    updated_at: str
+    created_at: str = strawberry.field(metadata=text_metadata(256))
+    updated_at: str = strawberry.field(metadata=text_metadata(256))
     tags: list[Tag]
 
     @strawberry.field(graphql_type=Owner)
@@ -96,7 +97,7 @@ class Item:
 
 @strawberry.type
 class ItemEdge:
-    cursor: str
+    cursor: str = strawberry.field(metadata=text_metadata(256))
     node: Item
 
 

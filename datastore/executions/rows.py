@@ -42,7 +42,8 @@ from penstock.datastore.table.port import (
 from penstock.datastore.work_reports import ExecutionChange, ExecutionReport
 
 UNNAMED_CODE: Final = "OTHER"
-_CODE: Final = re.compile("[A-Z][A-Z0-9_]{0,63}")
+MAX_CODE_LENGTH: Final = 64
+_CODE: Final = re.compile(f"[A-Z][A-Z0-9_]{{0,{MAX_CODE_LENGTH - 1}}}")
 
 SHARD_COUNT: Final = 8
 """The number of partitions over which the queue of due executions is spread."""

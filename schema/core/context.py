@@ -10,9 +10,10 @@ from penstock.datastore import records
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.manifest.records import Action, RunState, Stage
 from penstock.datastore.roles import GroupPath, Role
-from penstock.datastore.tag_search.tags import MAX_DEPTH, MAX_LENGTH
+from penstock.datastore.tag_search.tags import MAX_DEPTH, MAX_LENGTH, MAX_VALUE
 from penstock.resolvers.context import Context
 from penstock.schema.core.descriptions import describe_values
+from penstock.schema.core.text_bounds import text_metadata
 
 DEFAULT_PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
@@ -224,9 +225,12 @@ class GroupRole:
 )
 class Tag:
     key: str = strawberry.field(
-        description="The key as its author wrote it. A resource has each key at most once."
+        metadata=text_metadata(MAX_LENGTH),
+        description="The key as its author wrote it. A resource has each key at most once.",
     )
-    value: str = strawberry.field(description="The value as its author wrote it.")
+    value: str = strawberry.field(
+        metadata=text_metadata(MAX_VALUE), description="The value as its author wrote it."
+    )
 
 
 @strawberry.input(

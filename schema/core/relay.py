@@ -29,7 +29,7 @@ from penstock.datastore.table.layout import KINDS
 from penstock.datastore.table.pages import Slice, Window
 from penstock.graphql_jit import reads_attributes
 from penstock.graphql_jit.projection import ReadableAttributes
-from penstock.resolvers.cursors import digest_of_list
+from penstock.resolvers.cursors import MAX_CURSOR_LENGTH, digest_of_list
 from penstock.schema.core.context import (
     After,
     Before,
@@ -40,6 +40,7 @@ from penstock.schema.core.context import (
     page_arguments,
     unset_to_none,
 )
+from penstock.schema.core.text_bounds import text_metadata
 
 T = TypeVar("T")
 
@@ -53,14 +54,16 @@ class PageInfo:
         description="True if more entries may come before this page."
     )
     start_cursor: str | None = strawberry.field(
-        description="The cursor to give as `before` to read the page before this one."
+        metadata=text_metadata(MAX_CURSOR_LENGTH),
+        description="The cursor to give as `before` to read the page before this one.",
     )
     end_cursor: str | None = strawberry.field(
+        metadata=text_metadata(MAX_CURSOR_LENGTH),
         description=(
             "The cursor to give as `after` to read the page after this one. A page can have "
             "a next page though it has few entries or none, if the search for them ended "
             "early."
-        )
+        ),
     )
 
 
@@ -68,7 +71,8 @@ class PageInfo:
 class Edge(Generic[T]):
     node: T = strawberry.field(description="The entry of the list.")
     cursor: str = strawberry.field(
-        description="The position of the entry in the list, as `after` and `before` take it."
+        metadata=text_metadata(MAX_CURSOR_LENGTH),
+        description="The position of the entry in the list, as `after` and `before` take it.",
     )
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, NewType
 
+import orjson
 import strawberry
 from graphql import (
     BooleanValueNode,
@@ -245,3 +246,17 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
         ),
     ),
 }
+
+
+def encode_json(value: object) -> bytes:
+    """Encode JSON in UTF-8; a Decimal keeps every digit.
+
+    Raises TypeError for a value without a JSON form.
+    """
+    return orjson.dumps(value, default=_encode_decimal)
+
+
+def _encode_decimal(value: object) -> orjson.Fragment:
+    if type(value) is Decimal and value.is_finite():
+        return orjson.Fragment(str(value))
+    raise TypeError(f"JSON has no form for {type(value).__name__}.")

@@ -5,8 +5,7 @@ time of one, which `python -m benchmarks.work_units` measures.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -293,54 +292,3 @@ def _child_nodes(node: Node) -> list[Node]:
         elif isinstance(value, list | tuple):
             found += [one for one in value if isinstance(one, Node)]
     return found
-
-
-_SHORT: Final = 64
-"""The longest text whose characters stand for its bytes; longer ones are encoded to be sure."""
-
-_OTHER_BYTES: Final = 6
-"""The bytes of a number, a boolean or a null, roughly, with the comma."""
-
-
-def count_bytes(data: object, most: int) -> int:
-    """Count the bytes of completed data, roughly, until they are more than `most`.
-
-    What is JSON already counts nothing.
-    """
-    total, waiting = 0, [data]
-    while waiting and total <= most:
-        held = waiting.pop()
-        if type(held) is dict:
-            total += _count_leaves(held.values(), waiting, most) + _count_keys(held)
-        elif type(held) is list:
-            total += _count_leaves(held, waiting, most)
-        else:
-            total += _count_leaves((held,), waiting, most)
-    return total
-
-
-def _count_leaves(values: Collection[object], waiting: list[object], most: int) -> int:
-    """Count the bytes of leaves, and leave lists and objects in `waiting`."""
-    total = _OTHER_BYTES * len(values)
-    for one in values:
-        kind = type(one)
-        if kind is str:
-            total += len(one) if len(one) <= _SHORT else _count_text(one)  # type: ignore[arg-type]
-            if total > most:
-                break
-        elif kind is dict or kind is list:
-            waiting.append(one)
-        elif kind is Decimal:
-            total += len(str(one))
-    return total
-
-
-def _count_keys(held: dict[str, object]) -> int:
-    return sum(map(len, held)) + 3 * len(held)
-
-
-def _count_text(text: str) -> int:
-    try:
-        return len(msgspec.json.encode(text))
-    except UnicodeEncodeError:
-        return len(text)

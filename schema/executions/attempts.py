@@ -3,14 +3,17 @@
 import strawberry
 
 from penstock.datastore.executions.attempts import AttemptOutcome
+from penstock.datastore.executions.create import INPUT_NAME_CHARACTERS
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.scalars import DateTime, Long
+from penstock.schema.core.text_bounds import text_metadata
 
 
 @strawberry.type(description="The input of an execution.")
 class ExecutionInput:
     name: str | None = strawberry.field(
-        description="The name that the creator of the execution gave it; null if there is none."
+        metadata=text_metadata(INPUT_NAME_CHARACTERS),
+        description="The name that the creator of the execution gave it; null if there is none.",
     )
     size_bytes: Long | None = strawberry.field(
         description="The size of the input in bytes; null until it is complete."

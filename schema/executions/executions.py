@@ -12,7 +12,9 @@ from penstock.datastore.executions.attempts import ExecutionAttempt as AttemptRe
 from penstock.datastore.executions.files import FileDownload as DownloadRecord
 from penstock.datastore.executions.files import FileKind
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
+from penstock.datastore.executions.rows import MAX_CODE_LENGTH
 from penstock.datastore.records import Pipeline
+from penstock.datastore.roles import MAX_USER_ID
 from penstock.datastore.table.layout import PIPELINE
 from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import executions
@@ -28,6 +30,7 @@ from penstock.schema.core.relay import (
     record_type_check,
 )
 from penstock.schema.core.scalars import JSON, DateTime, Long
+from penstock.schema.core.text_bounds import text_metadata
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.attempts import ExecutionAttempt, ExecutionInput
 from penstock.schema.executions.row_explanations import RowExplanation, show_row
@@ -247,7 +250,8 @@ class Execution(Node):
     )
     state: ExecutionState = strawberry.field(description="The current state of the execution.")
     code: str | None = strawberry.field(
-        description="The code of the failure, for programs; null if the execution has not failed."
+        metadata=text_metadata(MAX_CODE_LENGTH),
+        description="The code of the failure, for programs; null if the execution has not failed.",
     )
     tags: list[Tag] = strawberry.field(description="The tags by which the execution can be found.")
     max_failed_rows: int | None = strawberry.field(
@@ -260,13 +264,18 @@ class Execution(Node):
     created_at: DateTime = strawberry.field(
         description="The time when the execution was created, in UTC."
     )
-    created_by: str = strawberry.field(description="The id of the user who created the execution.")
+    created_by: str = strawberry.field(
+        metadata=text_metadata(MAX_USER_ID),
+        description="The id of the user who created the execution.",
+    )
     started_by: str | None = strawberry.field(
+        metadata=text_metadata(MAX_USER_ID),
         description="The id of the user who reported the input as complete, or started the "
-        "execution again; `penstock` if the system found the input. Null until then."
+        "execution again; `penstock` if the system found the input. Null until then.",
     )
     cancelled_by: str | None = strawberry.field(
-        description="The id of the user who cancelled the execution; null if nobody did."
+        metadata=text_metadata(MAX_USER_ID),
+        description="The id of the user who cancelled the execution; null if nobody did.",
     )
     ready_at: DateTime | None = strawberry.field(
         description="The time when the input was complete, in UTC; null until then."

@@ -10,10 +10,11 @@ from penstock.datastore import records
 from penstock.datastore.errors import NotFound, Unreadable
 from penstock.datastore.history.rows import HistoryEntry as EntryRecord
 from penstock.datastore.records import State
+from penstock.datastore.resources.rules import MAX_DESCRIPTION, MAX_NAME
 from penstock.datastore.resources.version_dates.active_from import active_since
 from penstock.datastore.resources.version_diff import MAX_CHANGES, ChangeOperation
 from penstock.datastore.resources.versions import VersionsRequest
-from penstock.datastore.roles import GroupPath
+from penstock.datastore.roles import MAX_USER_ID, GroupPath
 from penstock.datastore.table.layout import KindDefinition
 from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import resources
@@ -22,6 +23,7 @@ from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.history import HistoryEntry, read_history
 from penstock.schema.core.relay import Connection, Node, page_from_arguments, read_connection
 from penstock.schema.core.scalars import JSON, DateTime
+from penstock.schema.core.text_bounds import text_metadata
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.groups.groups import Group
 
@@ -84,13 +86,15 @@ class Resource(Node):
     """The common fields of the latest version; not a type of the schema itself."""
 
     name: str = strawberry.field(
+        metadata=text_metadata(MAX_NAME),
         description=(
             "The name. No other resource of the same kind has it in a group that has access, or "
             "in a group above or below that one."
-        )
+        ),
     )
     description: str | None = strawberry.field(
-        description="The purpose of the resource, for people."
+        metadata=text_metadata(MAX_DESCRIPTION),
+        description="The purpose of the resource, for people.",
     )
     state: State = strawberry.field(
         description="The state, which decides whether the resource can be used and changed."
@@ -103,12 +107,16 @@ class Resource(Node):
     created_at: DateTime = strawberry.field(
         description="The time when the first version was created, in UTC."
     )
-    created_by: str = strawberry.field(description="The id of the user who created the resource.")
+    created_by: str = strawberry.field(
+        metadata=text_metadata(MAX_USER_ID),
+        description="The id of the user who created the resource.",
+    )
     updated_at: DateTime = strawberry.field(
         description="The time when the latest version was created, in UTC."
     )
     updated_by: str = strawberry.field(
-        description="The id of the user who created the latest version."
+        metadata=text_metadata(MAX_USER_ID),
+        description="The id of the user who created the latest version.",
     )
 
     @strawberry.field(

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from penstock.datastore.errors import BadArgument
-from penstock.datastore.roles import Caller, GroupPath, Role, parse_group_path
+from penstock.datastore.roles import MAX_USER_ID, Caller, GroupPath, Role, parse_group_path
 from penstock.datastore.text import name_problem
 
 ROLES_CLAIM = "penstock:roles"
 DEFAULT_GROUP_CLAIM = "penstock:defaultGroup"
 
-MAX_USER_ID = 255
 
 _ROLES = {role.name.lower(): role for role in Role}
 _SEPARATORS = ("|||", "=")

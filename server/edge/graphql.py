@@ -16,6 +16,7 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.table.port import Key
 from penstock.datastore.table.unreadable_rows import UnreadableRow, unreadable_of_operation
 from penstock.schema.core.errors import add_details
+from penstock.schema.core.scalars import encode_json
 from penstock.schema.engine.cost import BODY_BYTES, document_cost
 from penstock.schema.engine.engine import (
     GraphQLEngine,
@@ -47,7 +48,6 @@ from penstock.server.edge.response import (
     cacheable_response,
     cancelled_problem,
     encode_headers,
-    encode_json,
     graphql_response,
     internal_problem,
     refusal_problem,

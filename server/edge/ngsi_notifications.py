@@ -27,6 +27,7 @@ from penstock.datastore.ngsi.notification import (
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.roles import Caller, Role
 from penstock.schema.core.errors import FormattedError, add_details, format_error
+from penstock.schema.core.scalars import encode_json
 from penstock.schema.engine.limits import Limits
 from penstock.server.core.headers import (
     IndexedHeaders,
@@ -43,7 +44,6 @@ from penstock.server.edge.response import (
     HttpResponse,
     cancelled_problem,
     encode_headers,
-    encode_json,
     internal_problem,
     refusal_problem,
 )

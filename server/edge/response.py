@@ -3,13 +3,11 @@
 from asyncio import CancelledError
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from decimal import Decimal
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 import msgspec
-import orjson
 from starlette.types import Send
 
 from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
@@ -22,21 +20,6 @@ from penstock.schema.core.errors import (
     mask_internal_error,
 )
 from penstock.server.core.headers import MediaType
-
-
-def encode_json(value: object) -> bytes:
-    """Encode JSON in UTF-8; a Decimal keeps every digit.
-
-    Raises TypeError for a value without a JSON form.
-    """
-    return orjson.dumps(value, default=_encode_decimal)
-
-
-def _encode_decimal(value: object) -> orjson.Fragment:
-    if type(value) is Decimal and value.is_finite():
-        return orjson.Fragment(str(value))
-    raise TypeError(f"JSON has no form for {type(value).__name__}.")
-
 
 Statuses: TypeAlias = Literal["2025", "draft"]
 

@@ -18,7 +18,7 @@ from penstock.datastore.errors import (
     PenstockError,
     TryAgain,
 )
-from penstock.server.edge.response import encode_json
+from penstock.schema.core.scalars import encode_json
 
 API_VERSION: Final = "1.16.1"
 

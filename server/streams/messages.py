@@ -8,7 +8,7 @@ import msgspec
 from starlette.types import Receive, Send
 
 from penstock.schema.core.errors import FormattedError
-from penstock.server.edge.response import encode_json
+from penstock.schema.core.scalars import encode_json
 
 PROTOCOL: Final = "graphql-transport-ws"
 ACK: Final = b'{"type":"connection_ack"}'

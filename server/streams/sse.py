@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.schema.core.errors import FormattedError
+from penstock.schema.core.scalars import encode_json
 from penstock.server.auth.tokens import Authentication
 from penstock.server.core.headers import MAX_ACCEPT_CHARS, MediaType, request_headers
 from penstock.server.edge.graphql import GraphQLApp, RequestSource, check_no_mutation_by_get
@@ -23,7 +24,6 @@ from penstock.server.edge.request import (
 from penstock.server.edge.response import (
     LARGE_BYTES,
     HttpProblem,
-    encode_json,
     internal_problem,
     refusal_problem,
 )

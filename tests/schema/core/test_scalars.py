@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.schema.core.json_scalar import check_json_output, read_json_literal, read_json_value
-from penstock.schema.core.scalars import parse_instant
-from penstock.server.edge.response import encode_json
+from penstock.schema.core.scalars import encode_json, parse_instant
 from tests.support.example_schema import shelves_schema
 
 SCHEMA = shelves_schema()

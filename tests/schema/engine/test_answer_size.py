@@ -1,17 +1,24 @@
 """Answers are bounded in values and bytes, whoever completes them, and are worth their units."""
 
+import json
 from collections.abc import AsyncIterator
 from decimal import Decimal
+from inspect import isawaitable
 from typing import Any, NewType
 
 import pytest
 import strawberry
+from orjson import Fragment
 
 from penstock.datastore.errors import ErrorCode
 from penstock.graphql_jit import msgspec_lists
-from penstock.graphql_jit.answer_meter import INTERPRETED_VALUES
+from penstock.graphql_jit.answer_meter import INTERPRETED_VALUES, AnswerMeter, answer_meter
 from penstock.schema.core.json_scalar import check_json_output
-from penstock.schema.engine.cost import ANSWER_BYTES, ANSWER_VALUES, count_bytes
+from penstock.schema.core.scalars import encode_json
+from penstock.schema.core.text_bounds import text_metadata
+from penstock.schema.engine import engine as engine_module
+from penstock.schema.engine.answer_size import count_bytes
+from penstock.schema.engine.cost import ANSWER_BYTES, ANSWER_VALUES
 from penstock.schema.engine.engine import (
     CompiledExecutor,
     GraphQLEngine,
@@ -20,7 +27,6 @@ from penstock.schema.engine.engine import (
     OperationResult,
 )
 from penstock.schema.engine.limits import Limits
-from penstock.server.edge.response import encode_json
 
 MOST_VALUES, MOST_BYTES = 1_000, 20_000
 LIMITS = Limits(answer_values=MOST_VALUES, answer_bytes=MOST_BYTES)
@@ -36,7 +42,9 @@ class Owner:
 class Item:
     number: int = 1
     text: str = "t"
+    title: str | None = strawberry.field(default="é" * 9, metadata=text_metadata(9))
     owner: Owner = strawberry.field(default_factory=Owner)
+    parts: "list[Item] | None" = None
 
     @strawberry.field
     def sizes(self) -> list[int]:
@@ -48,6 +56,15 @@ class Query:
     @strawberry.field
     def items(self, count: int) -> list[Item] | None:
         return [Item()] * count
+
+    @strawberry.field
+    def tree_of_items(self, count: int) -> list[Item | None]:
+        return [
+            None,
+            Item(title=None),
+            Item(parts=[]),
+            Item(parts=[Item(title="\x01" * 9)] * count),
+        ]
 
     @strawberry.field
     def texts(self, count: int) -> list[Item] | None:
@@ -133,6 +150,11 @@ def refusal_of(answer: OperationResult) -> str | None:
     return str(errors[0]["message"].split(".")[0])
 
 
+def data_of(answer: OperationResult) -> Any:
+    """The data as a client reads it; a server may have it as JSON already."""
+    return json.loads(encode_json(answer.body))["data"]
+
+
 TOO_MANY = f"The answer holds more than {MOST_VALUES} values"
 TOO_LONG = f"The answer holds more than {MOST_BYTES} bytes"
 
@@ -172,7 +194,7 @@ async def test_no_list_is_completed_beyond_the_most(make: Any) -> None:
 async def test_an_answer_of_the_largest_size_is_given(make: Any) -> None:
     most = MOST_VALUES if make is not interpreted_engine else MOST_VALUES // INTERPRETED_VALUES - 1
     answer = await run(make(), f"{{ numbers(count: {most}) }}")
-    assert answer.body == {"data": {"numbers": [1] * most}}
+    assert data_of(answer) == {"numbers": [1] * most}
     assert refusal_of(await run(make(), f"{{ numbers(count: {most + 2}) }}")) == TOO_MANY
 
 
@@ -191,6 +213,51 @@ async def test_lists_that_are_written_as_a_whole_count_with_their_bytes() -> Non
     length = len(encode_json(answer.body))
     assert length * 0.9 <= answer.size <= length * 1.1
     assert answer.units == 300 // ANSWER_VALUES + answer.size // ANSWER_BYTES
+
+
+PROMISED = """{ __typename
+  treeOfItems(count: 4) {
+    __typename number title parts { title parts { number } sizes } sizes } }"""
+
+
+async def test_what_promises_its_length_is_written_without_a_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = await run(interpreted_engine(), PROMISED)
+    monkeypatch.setattr(engine_module, "count_bytes", None)
+    answer = await run(written_engine(), PROMISED)
+    assert data_of(answer) == plain.body["data"]
+    assert answer.size == len(encode_json(plain.body["data"]))
+
+
+async def test_what_promises_nothing_is_counted_and_refused() -> None:
+    answer = await run(written_engine(), "{ treeOfItems(count: 3) { parts { text title } } }")
+    assert isinstance(answer.body["data"], dict)
+    assert refusal_of(await run(written_engine(), "{ texts(count: 7) { number text } }")) is None
+    refused = await run(written_engine(), "{ texts(count: 21) { text sizes } }")
+    assert refusal_of(refused) == TOO_LONG
+
+
+async def test_promises_that_add_up_to_more_than_the_most_are_counted() -> None:
+    parts = "parts { a: title b: title c: title d: title e: title }"
+    few, many = [
+        await run(written_engine(), f"{{ treeOfItems(count: {count}) {{ {parts} }} }}")
+        for count in (20, 80)
+    ]
+    assert isinstance(few.body["data"], Fragment)
+    assert isinstance(many.body["data"], dict)
+    assert len(data_of(many)["treeOfItems"][3]["parts"]) == 80
+
+
+@pytest.mark.parametrize("text", [PROMISED, "{ items(count: 9) { title owner { __typename } } }"])
+async def test_no_answer_is_longer_than_its_bound(text: str) -> None:
+    meter = AnswerMeter()
+    answer_meter.set(meter)
+    engine = written_engine()
+    prepared = engine.prepare(OperationRequest(text))
+    result: Any = CompiledExecutor(SCHEMA, LIMITS)(prepared, None)
+    length = len(encode_json((await result if isawaitable(result) else result).data))
+    assert length <= meter.bound <= 12 * length
 
 
 async def test_no_list_is_written_after_too_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from penstock.schema.core.scalars import encode_json
 from penstock.schema.engine.documents import PersistedDocuments, PersistedMode
-from penstock.server.edge.response import encode_json
 from tests.server.edge.edge_client import GRAPHQL, JSON, Client, Edge, client_of
 
 HELLO = {"query": "{ hello }"}
