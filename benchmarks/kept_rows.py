@@ -1,14 +1,15 @@
-"""Measures kept rows: an execution that keeps them, totals by month, and a page, beside DuckDB.
+"""Measures kept rows: an execution, totals by month and a page, beside DuckDB and SQLite.
 
 Run as `python -m benchmarks.kept_rows [rows] [parts]`; the defaults are 1,000,000 rows in 10 parts,
 of which each after the first corrects a tenth of the keys before it. It prints processor seconds of
-all threads, and the ratio to the same work without rows, or by plain SQL over the same files.
+all threads, and the ratio to the same work without rows, or by plain SQL over the same files. The
+same rows in a table of SQLite have their times beside.
 """
 
 import asyncio
 import resource
 import sys
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -16,6 +17,7 @@ from typing import NamedTuple, TypeVar
 
 import duckdb
 
+from benchmarks.rows_elsewhere.sqlite import SqliteCost, measure_sqlite
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.kept_rows.read_totals import Every, Measure, TotalsRequest
@@ -44,6 +46,8 @@ from tests.support.stores import open_table
 T = TypeVar("T")
 
 LINES = 10_000
+THREADS = 1
+"""As many as a query of the server has."""
 MONTHLY = TotalsRequest(every=Every.MONTH, measures=(Measure("kwh", MeasureFunction.SUM, "kwh"),))
 OUTPUTS = (
     (":meter", "meter", ValueType.STRING),
@@ -99,14 +103,20 @@ async def measure(work: Awaitable[T]) -> tuple[float, T]:
 
 
 class KeptRowsCost(NamedTuple):
-    """The processor seconds of executions and reads of kept rows, and of plain SQL beside them."""
+    """The processor seconds of executions and reads of kept rows, and of plain SQL beside them.
+
+    `peak` are the megabytes of memory that the process took at most before the work beside.
+    """
 
     without: float
     run: float
     totals: float
     totals_again: float
     page: float
+    peak: float
     plain_sql: float
+    exact_sql: float
+    sqlite: SqliteCost
 
     def times(self) -> dict[str, float]:
         """The seconds of each work of the server, by its name."""
@@ -133,22 +143,41 @@ async def compare(store: Store, folder: Path, rows: int, parts: int) -> KeptRows
         session.kept_rows.page(kept, RowFilter(), Window(size=50))
     )
     assert len(rows_page.entries) == 50
-    sql = measure_duckdb(folder, parts)
-    return KeptRowsCost(without, min(spent), first, again, spent_page, sql)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    files = find_parquet(folder)
+    assert len(files) == parts
+    doubles, decimals = (measure_duckdb(files, type) for type in ("DOUBLE", "DECIMAL(38, 10)"))
+    beside = measure_sqlite(files, folder)
+    return KeptRowsCost(
+        without=without,
+        run=min(spent),
+        totals=first,
+        totals_again=again,
+        page=spent_page,
+        peak=peak,
+        plain_sql=doubles,
+        exact_sql=decimals,
+        sqlite=beside,
+    )
 
 
-def measure_duckdb(folder: Path, parts: int) -> float:
-    """The same sums by plain SQL over the files as they are stored, latest of each key."""
+def find_parquet(folder: Path) -> list[str]:
+    """The files of kept rows as they are stored, in the order of their executions."""
     found = [path for path in folder.rglob("*") if path.is_file()]
     parquet = [str(path) for path in found if path.read_bytes()[:4] == b"PAR1"]
-    assert len(parquet) == parts
-    connection = duckdb.connect(":memory:", config={"threads": 2})
-    sql = """SELECT date_trunc('month', _time), sum(CAST(kwh AS DOUBLE)) FROM (
+    first = "SELECT min(_execution) FROM read_parquet($file)"
+    return sorted(parquet, key=lambda file: str(duckdb.execute(first, {"file": file}).fetchone()))
+
+
+def measure_duckdb(files: Sequence[str], type: str) -> float:
+    """The same sums by plain SQL over the same files, of the latest of each key."""
+    connection = duckdb.connect(":memory:", config={"threads": THREADS})
+    sql = f"""SELECT date_trunc('month', _time), sum(CAST(kwh AS {type})) FROM (
       SELECT _key, arg_max(_time, _execution) AS _time, arg_max(kwh, _execution) AS kwh
       FROM read_parquet($files) GROUP BY _key) GROUP BY 1 ORDER BY 1"""
     for _ in range(2):
         started = process_time()
-        connection.execute(sql, {"files": parquet}).fetchall()
+        connection.execute(sql, {"files": list(files)}).fetchall()
         spent = process_time() - started
     return spent
 
@@ -171,9 +200,11 @@ def main() -> None:
     print(f"with rows kept: {cost.run:.2f} s, {cost.run / cost.without:.2f} times")
     print(f"totals of {rows:,} rows by month: {cost.totals:.2f} s, again {cost.totals_again:.2f} s")
     print(f"a page of 50 by key: {cost.page:.2f} s")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak of memory: {peak:,.0f} MB")
-    print(f"plain SQL, sums as doubles: {cost.plain_sql:.2f} s")
+    print(f"peak of memory: {cost.peak:,.0f} MB")
+    print(f"plain SQL, sums as doubles: {cost.plain_sql:.2f} s, as decimals {cost.exact_sql:.2f} s")
+    write, totals, shown = cost.sqlite
+    print(f"SQLite: write {rows // parts:,} rows {write:.2f} s, totals {totals:.2f} s, ", end="")
+    print(f"a page {shown:.4f} s")
 
 
 if __name__ == "__main__":
