@@ -38,6 +38,7 @@ from penstock.datastore.executions.records import (
     ExecutionRules,
     ExecutionState,
 )
+from penstock.datastore.executions.removal import delete_orphaned_files
 from penstock.datastore.executions.row_engine import EngineStep, RowTask, run_transform
 from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.formulas.threads import run_in_formula_thread
@@ -220,7 +221,9 @@ class InlineExecutions:
         await self.files.write(input_key(execution), chunks(), content_type=JSON)
         table, clock, worker = self.access.table, self.access.clock, self.access.clock.new_id()
         claimed = await Claims(table, clock, self.rules).claim_inline(execution, worker, len(data))
-        if claimed is not None:
+        if claimed is None:
+            await delete_orphaned_files(table, self.files, execution)
+        else:
             engine = _ChargedEngine(self.access.work, count)
             tables = PaidTables(self.tables, self.access.work)
             await ExecutionWorker(table, self.files, clock, self.rules, worker, tables, engine).run(

@@ -15,6 +15,7 @@ from penstock.datastore.executions.files import (
 )
 from penstock.datastore.executions.listed_rows import change_writes, list_changes, still_listed
 from penstock.datastore.executions.queue import due_executions
+from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import (
     DueStage,
@@ -23,9 +24,8 @@ from penstock.datastore.executions.rows import (
     kept_counter,
     key_of_execution,
 )
-from penstock.datastore.kept_rows.merge_parts import MERGED
 from penstock.datastore.kept_rows.records import RowsPart
-from penstock.datastore.kept_rows.write_part import delete_parts_of
+from penstock.datastore.kept_rows.write_part import delete_all_parts, delete_parts_of
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.quotas.usage import change_kept
@@ -59,6 +59,21 @@ from penstock.datastore.table.port import (
 BATCH = 25
 
 
+async def delete_all_files(files: Files, execution: Execution) -> None:
+    """Delete the files of an execution, and those of the rows that it made."""
+    await delete_files(files, execution)
+    await delete_parts_of(files, execution.pipeline_id, execution.id)
+
+
+async def delete_orphaned_files(table: Table, files: Files, execution: Execution) -> None:
+    """Delete the files of an execution if it was removed.
+
+    The removal may have deleted them before somebody wrote more of them.
+    """
+    if await find_execution(table, execution.id) is None:
+        await delete_all_files(files, execution)
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutionRemoval:
     """The removal of executions; every step may be repeated."""
@@ -84,15 +99,17 @@ class ExecutionRemoval:
 
     async def _remove_all(self, pipeline: str) -> int:
         await self._remove_withdrawals(pipeline)
-        await self._remove_head(pipeline)
-        # A server without a place for files has no merged ones.
-        if self.files is not NO_FILES:
-            await delete_parts_of(self.files, pipeline, MERGED)
         executions = self._pipeline_executions(pipeline)
-        return sum([await self.remove(execution) async for execution in executions])
+        removed = sum([await self.remove(execution) async for execution in executions])
+        # An execution that ended meanwhile has written the head anew; none is left to do so.
+        await self._remove_head(pipeline)
+        # A server without a place for files has none of rows.
+        if self.files is not NO_FILES:
+            await delete_all_parts(self.files, pipeline)
+        return removed
 
     async def _remove_head(self, pipeline: str) -> None:
-        """Remove the head of rows that have all left; otherwise it goes with an execution."""
+        """Remove the head of rows, if there is one."""
         head = ROWS_HEAD.key(id=pipeline)
         if (await self.table.get([head], consistent=True)).items:
             await self.table.write([Delete(head)])
@@ -119,8 +136,7 @@ class ExecutionRemoval:
             await self.files.refuse_uploads(ingest_key(execution))
         if execution.state is ExecutionState.IN_PROGRESS:
             await refuse_staged_uploads(self.files, execution)
-        await delete_files(self.files, execution)
-        await delete_parts_of(self.files, execution.pipeline_id, execution.id)
+        await delete_all_files(self.files, execution)
         await self._delete_result(execution)
         await self._delete_events(execution)
         # The count stays at zero: it is the guard of later executions.

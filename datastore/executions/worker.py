@@ -14,12 +14,11 @@ from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.executions.claims import ClaimLost, Claims, with_end_state
 from penstock.datastore.executions.files import (
-    delete_files,
     end_staged_uploads,
     written_keys,
 )
-from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
+from penstock.datastore.executions.removal import delete_orphaned_files
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.run_one import ExecutionRunner
 from penstock.datastore.executions.turns import KeptPlace, claimable_in_turn
@@ -91,6 +90,7 @@ class ExecutionWorker:
         except Unavailable as error:
             logger.warning("the execution %s waits: %s", claimed.id, error.message)
             await self._release_with_delay(claimed, error.message)
+            await self._delete_orphaned_files(claimed)
         except asyncio.CancelledError:
             # A failure to release the claim must not hide the cancellation.
             with suppress(Exception):
@@ -99,6 +99,7 @@ class ExecutionWorker:
         except Exception:
             logger.exception("the execution %s failed", claimed.id)
             await self._fail_unexpectedly(claimed)
+            await self._delete_orphaned_files(claimed)
 
     async def _run_with_heartbeats(self, claimed: Execution) -> None:
         if claimed.attempts > 1:
@@ -141,14 +142,9 @@ class ExecutionWorker:
                 logger.warning("no sign of life for %s: %s", work.execution.id, error.message)
                 check_cancelled()
 
-    async def _delete_orphaned_files(self, lost: Execution) -> None:
-        """Delete the files of an execution that was removed.
-
-        The removal may have deleted the files before this worker wrote its own.
-        """
+    async def _delete_orphaned_files(self, ended: Execution) -> None:
         with suppress(PenstockError):
-            if await find_execution(self.table, lost.id) is None:
-                await delete_files(self.files, lost)
+            await delete_orphaned_files(self.table, self.files, ended)
 
     async def _release_with_delay(self, claimed: Execution, reason: str) -> None:
         """Release the claim with a delay that doubles with each attempt, and say why it waits."""

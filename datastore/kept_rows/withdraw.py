@@ -36,7 +36,7 @@ from penstock.datastore.records import Pipeline, State
 from penstock.datastore.roles import GroupPath, Role, covers
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.layout import PIPELINE
-from penstock.datastore.table.port import Check, Exists
+from penstock.datastore.table.port import AllOf, Check, Exists, Missing
 from penstock.datastore.text import multiline_problem
 
 MAX_KEYS: Final = 100
@@ -139,7 +139,8 @@ class WithdrawRows:
         of no use: raises RowsMoved.
         """
         access = self.access
-        exists = Write(Check(PIPELINE.latest.key(id=pipeline), Exists()))
+        standing = AllOf((Exists(), Missing("deletedAt")))
+        exists = Write(Check(PIPELINE.latest.key(id=pipeline), standing))
         async for _ in Attempts():
             head = await read_head(access.table, pipeline)
             if head.commits > seen[-1].commit:

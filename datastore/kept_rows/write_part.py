@@ -61,7 +61,16 @@ def rows_folder(pipeline: str) -> str:
 
 async def delete_parts_of(files: Files, pipeline: str, execution: str) -> None:
     """Delete the files of parts of an execution, also those that no list names."""
-    while keys := await files.list(f"{rows_folder(pipeline)}{execution}-"):
+    await _delete_below(files, f"{rows_folder(pipeline)}{execution}-")
+
+
+async def delete_all_parts(files: Files, pipeline: str) -> None:
+    """Delete all files of rows of a pipeline, also those that no list and no execution names."""
+    await _delete_below(files, rows_folder(pipeline))
+
+
+async def _delete_below(files: Files, prefix: str) -> None:
+    while keys := await files.list(prefix):
         for key in keys:
             await files.delete(key)
 
