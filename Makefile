@@ -22,8 +22,8 @@ test: all tools rules ## lint, types, floors and the whole test suite
 	$(BIN)/pytest --workers $(WORKERS)
 
 .PHONY: check
-check: rules ## lint, types, floors and the tests that start no server, in under a minute
-	$(BIN)/pytest --workers 2 -q $(UNIT)
+check: rules ## lint, types, floors and the quick tests that start no server
+	$(BIN)/pytest --workers 2 -q -m 'not thorough' $(UNIT)
 
 UNIT := tests/formula tests/transform tests/graphql_jit tests/resolvers tests/schema tests/documents \
   tests/test_docs.py tests/test_plain_words.py tests/test_clocks.py tests/test_lock_files.py

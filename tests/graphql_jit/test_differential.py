@@ -29,6 +29,7 @@ async def compare(seed: int, faults: int, waits: int, operation: str) -> None:
     assert_alike(expected, found, in_order=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("operation", ["query", "mutation"])
 @pytest.mark.parametrize(("faults", "waits"), [(0, 0), (0, 30), (8, 0), (8, 30), (30, 50)])
 @settings(max_examples=25)

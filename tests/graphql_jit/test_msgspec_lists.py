@@ -146,6 +146,7 @@ async def compare(text: str, make: Callable[[], Context], *, in_order: bool) -> 
     assert_alike(expected, written, in_order=in_order)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", [0, 5, 11])
 @pytest.mark.parametrize("index", range(len(AT_ONCE) + len(AWAITED)))
 async def test_one_odd_row_is_answered_as_ever(place: int, index: int) -> None:

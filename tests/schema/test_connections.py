@@ -693,6 +693,7 @@ async def test_arguments_that_cannot_mean_anything_are_refused_by_every_list(
         assert error["extensions"]["code"] == "BAD_USER_INPUT", name
 
 
+@pytest.mark.thorough
 async def test_a_cursor_opens_only_in_the_list_and_for_the_caller_that_it_was_made_for(
     listed_store: Ask,
 ) -> None:

@@ -659,6 +659,7 @@ async def test_a_failure_of_listeners_occurs_and_changes_nothing(
     await assert_fails(member, case, replace_names(case.input, await make_things(ask)), ask)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("union", "member"), sorted(CASES.keys() - LISTENERS_FAILURES))
 async def test_a_failure_occurs_and_changes_nothing(
     union: str, member: str, places: Places

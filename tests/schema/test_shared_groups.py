@@ -73,6 +73,7 @@ async def answers(ask: Ask, world: World, stranger: str) -> dict[str, list[Any]]
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("noun", KINDS)
 @pytest.mark.parametrize("stranger", STRANGERS)
 async def test_what_a_stranger_is_told_of_the_root_is_the_same_without_the_others(

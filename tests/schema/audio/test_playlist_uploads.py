@@ -69,6 +69,7 @@ def long_file(format: Format) -> str:
     return write(format, PlaylistDocument(title="Long", tracks=tracks))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("files", "format"),
     [*(("local", format) for format in Format), ("s3", Format.JSPF)],

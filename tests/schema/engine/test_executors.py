@@ -148,6 +148,7 @@ async def ids(ask: Ask) -> list[str]:
     return [first, second, "unknown"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", DOCUMENTS)
 async def test_both_executors_answer_alike(name: str, store: Store, ids: list[str]) -> None:
     variables: dict[str, Any] = {}

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from graphql import (
     DocumentNode,
     GraphQLEnumType,
@@ -162,6 +163,7 @@ async def run_operation(engine: GraphQLEngine, store: Store, asked: FoundOperati
     ).body
 
 
+@pytest.mark.thorough
 async def test_every_document_is_answered_alike(tmp_path: Path) -> None:
     compiled = CompiledExecutor(schema, LIMITS)
     engines = [
