@@ -77,7 +77,8 @@ async def list_tag_values(
 def _is_counted(listed: ListRequest) -> bool:
     """Whether the tags are counted in a search: the counters of a group know no filter."""
     terms = listed.tags
-    return listed.include_child_groups or bool(terms.all or terms.any or terms.none)
+    filtered = bool(terms.all or terms.any or terms.none) or listed.filters_records
+    return listed.include_child_groups or filtered
 
 
 class CalculationDraft(NamedTuple):

@@ -26,7 +26,7 @@ export function RowsTable({ rows, whyAt, times }: RowsTableProps) {
         <thead>
           <tr>
             {whyAt ? (
-              <th scope="col" className="number">
+              <th scope="col" className="number count">
                 Row
               </th>
             ) : null}

@@ -10,6 +10,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.executions.access import require_whole_files
 from penstock.datastore.executions.records import (
     Execution,
+    ExecutionMode,
     ExecutionRules,
     ExecutionState,
     OutputFormat,
@@ -168,19 +169,40 @@ class GrowingFile:
 
 
 class FileKind(StrEnum):
-    """The kinds of files that an execution writes."""
+    """The kinds of files of an execution: what it reads, and what it writes."""
 
+    INPUT = "input"
     OUTPUT = "output"
     ERRORS = "errors"
 
 
 def _shown_file(execution: Execution, kind: FileKind) -> tuple[str, str]:
     """The key of a file that users get, and the extension of its name."""
+    if kind is FileKind.INPUT:
+        return input_key(execution), _input_extension(execution)
     if kind is FileKind.ERRORS:
         return errors_key(execution), "csv"
     if execution.output_format is OutputFormat.PARQUET:
         return parquet_key(execution), "parquet"
     return output_key(execution), "csv"
+
+
+def _input_extension(execution: Execution) -> str:
+    """The extension that the creator's name for the input has, where it is a plain one."""
+    if execution.mode is ExecutionMode.INLINE:
+        return "json"
+    extension = (execution.input_name or "").rpartition(".")[2].lower()
+    return extension if extension.isascii() and extension.isalnum() else "csv"
+
+
+def _status_by_state(execution: Execution, kind: FileKind) -> FileStatus | None:
+    """The status of a file that cannot be there in the execution's state; None if it can be."""
+    if kind is FileKind.INPUT:
+        return FileStatus.NOT_READY if execution.ready_at is None else None
+    if not execution.state.is_over:
+        return FileStatus.NOT_READY
+    after_failure = kind is FileKind.ERRORS and execution.state is ExecutionState.FAILED
+    return None if after_failure or execution.state is ExecutionState.SUCCESS else FileStatus.GONE
 
 
 class FileDownload(NamedTuple):
@@ -193,7 +215,7 @@ class FileDownload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionDownloads:
-    """Download URLs of the files that executions wrote for the caller."""
+    """Download URLs of the files of executions for the caller."""
 
     access: Access
     rules: ExecutionRules
@@ -204,15 +226,15 @@ class ExecutionDownloads:
     ) -> FileDownload:
         """The download of a file, with a URL that is valid for `expires_in` seconds.
 
-        There is an output only after a success, and rejected rows also after a failure. Raises
-        NotPermitted for rows of groups that the caller does not read.
+        There is an input once it is complete, an output only after a success, and rejected rows
+        also after a failure. Raises NotPermitted for rows of groups that the caller does not read.
         """
         require_whole_files(self.access.caller, execution)
-        if not execution.state.is_over:
-            return FileDownload(FileStatus.NOT_READY)
-        wanted = {ExecutionState.SUCCESS} | ({ExecutionState.FAILED} if kind == "errors" else set())
+        status = _status_by_state(execution, kind)
+        if status is not None:
+            return FileDownload(status)
         key, extension = _shown_file(execution, kind)
-        stat = await self.files.stat(key) if execution.state in wanted else None
+        stat = await self.files.stat(key)
         if stat is None:
             return FileDownload(FileStatus.GONE)
         seconds = expires_in

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeVar
 
+from msgspec import structs
+
 from penstock.datastore.access.access import (
     Access,
     group_not_found_error,
@@ -14,7 +16,7 @@ from penstock.datastore.access.access import (
 from penstock.datastore.errors import LimitExceeded, NotFound, Unreadable
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.name_search.words import NameFilter, NameTerm, search_form
-from penstock.datastore.records import Resource, Tag
+from penstock.datastore.records import Resource, State, Tag
 from penstock.datastore.resources.rules import MAX_NAME
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors
 from penstock.datastore.table.instrumentation import MeteredTable
@@ -28,7 +30,7 @@ from penstock.datastore.table.items import (
 )
 from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
-from penstock.datastore.table.port import INDEX_HASH, Attributes, Item
+from penstock.datastore.table.port import INDEX_HASH, Attributes, Item, Table
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.postings import (
     AllResources,
@@ -49,8 +51,11 @@ ACCESS_FIELDS: Projection = frozenset(("id", "groups"))
 VISITED_AT_ONCE = 1_000
 """The matches of one search whose tags are counted before the next search."""
 
-MATCH_FIELDS: Projection = frozenset(("name", "tags"))
+MATCH_FIELDS: Projection = frozenset(("name", "tags", "state", "owner"))
 """The fields by which a match of a filter is confirmed."""
+
+FILTERED_AT_ONCE = 100
+"""The matches of tags and names whose state and owner are read together."""
 
 
 class LazyResource(Generic[R]):
@@ -179,13 +184,28 @@ class ResourceReader(Generic[R]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListRequest:
-    """The request for a list: the group (or the caller's default), tags, name and the order."""
+    """The request for a list: the group (or the caller's default), what is wanted, and the order.
+
+    No postings hold the state and the owner: records that match otherwise are read for them.
+    Without states, resources of any state are wanted.
+    """
 
     group: GroupPath | None = None
     tags: TagFilter = field(default_factory=TagFilter)
     name: NameFilter | None = None
+    states: tuple[State, ...] = ()
+    owner: GroupPath | None = None
     include_child_groups: bool = False
     newest_first: bool = True
+
+    @property
+    def filters_records(self) -> bool:
+        return bool(self.states) or self.owner is not None
+
+    def accepts(self, record: Resource) -> bool:
+        """Whether a resource has a wanted state and the wanted owner."""
+        in_state = not self.states or record.state in self.states
+        return in_state and (self.owner is None or record.owner == self.owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +215,8 @@ class _Travel:
     The `named` resources of some groups are known by their names; the other groups are `sources`.
     """
 
+    listed: ListRequest
+    table: Table
     sources: Sequence[PostingSource]
     named: Sequence[NamedPostings]
     scope: Sequence[GroupPath] | None
@@ -214,8 +236,10 @@ class _Travel:
         )
 
     def confirms(self, record: Resource) -> bool:
-        """Whether the record has a grant in the scope, the wanted tags and the wanted name."""
+        """Whether the record has a grant in the scope, and all that the request wants."""
         if self.scope is not None and {*self.scope}.isdisjoint(record.groups):
+            return False
+        if not self.listed.accepts(record):
             return False
         if not self.wanted.restricts:
             return True
@@ -235,7 +259,7 @@ class Listing(Generic[R]):
     async def page(
         self, listed: ListRequest, window: Window, projection: Projection = None
     ) -> Slice[R]:
-        """List in a group, by tags (AND) and name: search the postings of its chain, then BatchGet.
+        """List in a group, by tags and name: search the postings of its chain, then BatchGet.
 
         Along the chain a resource has at most one grant; below the group it may have several, and
         is listed once. A search that reaches its budget ends the page early. Each resource has at
@@ -261,10 +285,11 @@ class Listing(Generic[R]):
         await self.access.require_group(group)
         examined, more = None, True
         while more and not (examined and travel.budget.exhausted):
-            found = await travel.search(examined, VISITED_AT_ONCE)
-            carried = {id: found.tags[id] for id in found.ids if id in found.tags}
+            found = await travel.search(examined, _matches_at_once(listed, VISITED_AT_ONCE))
+            known = {} if listed.filters_records else found.tags
+            carried = {id: known[id] for id in found.ids if id in known}
             bare = [id for id in found.ids if id not in carried]
-            for record in await self.reading.many(bare, projection=MATCH_FIELDS):
+            for record in await self._reading_of(travel).many(bare, projection=MATCH_FIELDS):
                 if not isinstance(record, NotFound) and travel.confirms(record):
                     visit(record.id, tags.tag_map(record.tags))
             for id, tag_set in carried.items():
@@ -275,6 +300,10 @@ class Listing(Generic[R]):
     @property
     def reading(self) -> ResourceReader[R]:
         return ResourceReader(self.kind, self.access)
+
+    def _reading_of(self, travel: "_Travel") -> ResourceReader[R]:
+        """The reads of records, which use the budget of the search too."""
+        return ResourceReader(self.kind, structs.replace(self.access, table=travel.table))
 
     def _check(self, listed: ListRequest) -> GroupPath:
         """Return the group of a request; raises Invalid, and NotFound for a hidden group."""
@@ -288,7 +317,7 @@ class Listing(Generic[R]):
         scope = await self._scope(listed, group)
         params = ScanParams(table, self.kind.letter, descending)
         sources, named = await self._sources(scope, params, wanted.name)
-        return _Travel(sources, named, scope, wanted, descending, budget)
+        return _Travel(listed, table, sources, named, scope, wanted, descending, budget)
 
     async def _read_matches(
         self, travel: "_Travel", window: Window, projection: Projection
@@ -298,13 +327,14 @@ class Listing(Generic[R]):
         Postings follow the record: those of a revoke or of a removed tag may stand for a moment,
         and an index or a replica may be late.
         """
-        if travel.wanted.restricts:
+        if travel.wanted.restricts or travel.listed.filters_records:
             projection = merge_projections(projection, MATCH_FIELDS)
-        reading = self.reading
+        reading = self._reading_of(travel)
         entries: list[tuple[str, R]] = []
         examined, more = window.after, True
         while more and len(entries) < window.size:
-            found = await travel.search(examined, window.size - len(entries))
+            missing = window.size - len(entries)
+            found = await travel.search(examined, _matches_at_once(travel.listed, missing))
             records = await reading.many(found.ids, projection=projection)
             entries += [
                 (id, record)
@@ -314,6 +344,10 @@ class Listing(Generic[R]):
             examined, more = found.examined, found.more
             if travel.budget.exhausted:
                 break
+        if len(entries) > window.size:
+            entries, more = entries[: window.size], True
+        if entries and (len(entries) == window.size or not more):
+            examined = entries[-1][0]
         return Slice(tuple(entries), more, examined)
 
     async def _scope(self, listed: ListRequest, group: GroupPath) -> Sequence[GroupPath] | None:
@@ -350,6 +384,11 @@ class Listing(Generic[R]):
         rest = [group for group, named in zip(scope, found, strict=True) if named is None]
         named = [one for one in found if one is not None]
         return [GroupPostings(params, group) for group in rest], named
+
+
+def _matches_at_once(listed: ListRequest, otherwise: int) -> int:
+    """The matches of tags and names to search for: their records may not be wanted."""
+    return FILTERED_AT_ONCE if listed.filters_records else otherwise
 
 
 def term_filter(wanted: TagFilter, name: NameFilter | None = None) -> TermFilter:

@@ -29,6 +29,8 @@ from penstock.schema.resources.queries import (
     IdArgument,
     NameArgument,
     OrderArgument,
+    OwnerArgument,
+    ResourceStatesArgument,
     TagsArgument,
     TimeArgument,
     find_resource,
@@ -196,13 +198,22 @@ class CalculationQuery:
         include_child_groups: ChildGroupsArgument = False,
         order: OrderArgument = Order.NEWEST_FIRST,
         name: NameFilterArgument = UNSET,
+        states: ResourceStatesArgument = UNSET,
+        owner: OwnerArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Calculation]:
         selected = resource_selection(
-            info, group, tags, include_child_groups, order, unset_to_none(name)
+            info,
+            group,
+            tags,
+            include_child_groups,
+            order,
+            unset_to_none(name),
+            states=states,
+            owner=owner,
         )
         return await list_resources(
             info, CALCULATION, selected, page_from_arguments(first, after, last, before)

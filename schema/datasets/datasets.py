@@ -32,6 +32,8 @@ from penstock.schema.resources.queries import (
     IdArgument,
     NameArgument,
     OrderArgument,
+    OwnerArgument,
+    ResourceStatesArgument,
     TagsArgument,
     TimeArgument,
     find_resource,
@@ -227,13 +229,22 @@ class ReferenceDatasetQuery:
         include_child_groups: ChildGroupsArgument = False,
         order: OrderArgument = Order.NEWEST_FIRST,
         name: NameFilterArgument = UNSET,
+        states: ResourceStatesArgument = UNSET,
+        owner: OwnerArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.ReferenceDataset]:
         selected = resource_selection(
-            info, group, tags, include_child_groups, order, unset_to_none(name)
+            info,
+            group,
+            tags,
+            include_child_groups,
+            order,
+            unset_to_none(name),
+            states=states,
+            owner=owner,
         )
         return await list_resources(
             info, REFERENCE_DATASET, selected, page_from_arguments(first, after, last, before)

@@ -400,6 +400,19 @@ class Execution(Node):
         return None if form is None else UploadForm.from_port(form)
 
     @strawberry.field(
+        description="The download of the input, which exists once it is complete: the file as it "
+        "was uploaded, or the rows of the request as JSON."
+    )
+    @staticmethod
+    async def input_download(
+        execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
+    ) -> FileDownload | None:
+        downloads = info.context.session.executions.downloads
+        return file_download(
+            await downloads.one(execution, FileKind.INPUT, unset_to_none(expires_in))
+        )
+
+    @strawberry.field(
         description="The download of the output, which exists once the execution has succeeded."
     )
     @staticmethod

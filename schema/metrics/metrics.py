@@ -41,6 +41,8 @@ from penstock.schema.resources.queries import (
     IdArgument,
     NameArgument,
     OrderArgument,
+    OwnerArgument,
+    ResourceStatesArgument,
     TagsArgument,
     TimeArgument,
     find_resource,
@@ -258,13 +260,22 @@ class MetricQuery:
         include_child_groups: ChildGroupsArgument = False,
         order: OrderArgument = Order.NEWEST_FIRST,
         name: NameFilterArgument = UNSET,
+        states: ResourceStatesArgument = UNSET,
+        owner: OwnerArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Metric]:
         selected = resource_selection(
-            info, group, tags, include_child_groups, order, unset_to_none(name)
+            info,
+            group,
+            tags,
+            include_child_groups,
+            order,
+            unset_to_none(name),
+            states=states,
+            owner=owner,
         )
         return await list_resources(
             info, METRIC, selected, page_from_arguments(first, after, last, before)

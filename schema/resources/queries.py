@@ -101,6 +101,20 @@ ChildGroupsArgument: TypeAlias = Annotated[
 ]
 
 
+ResourceStatesArgument: TypeAlias = Annotated[
+    list[records.State] | None,
+    strawberry.argument(
+        description="The states of which the resources must have one. The default is any state."
+    ),
+]
+OwnerArgument: TypeAlias = Annotated[
+    GroupPath | None,
+    strawberry.argument(
+        description="The path of the group that must own the resources. The default is any group."
+    ),
+]
+
+
 @strawberry.type(description="A tag key that resources use.")
 class TagKey:
     key: str = strawberry.field(description="The normalized key: trimmed, and in lower case.")
@@ -181,8 +195,8 @@ class TagQuery:
         graphql_type=TagKeyConnection,
         description=(
             "The tag keys of the resources to which a grant of the group, or of a group "
-            "above it, gives access. With `tags` or `includeChildGroups`, those of the resources "
-            "that a search with these finds."
+            "above it, gives access. With `tags`, `includeChildGroups`, `states` or `owner`, those "
+            "of the resources that a search with these finds."
         ),
     )
     @staticmethod
@@ -192,12 +206,16 @@ class TagQuery:
         group: GroupArgument = UNSET,
         tags: TagsArgument = UNSET,
         include_child_groups: ChildGroupsArgument = UNSET,
+        states: ResourceStatesArgument = UNSET,
+        owner: OwnerArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> TagKeyConnection:
-        listed = resource_selection(info, group, tags, include_child_groups, None)
+        listed = resource_selection(
+            info, group, tags, include_child_groups, states=states, owner=owner
+        )
         return await read_tag_connection(
             TagKeyConnection,
             info,
@@ -210,7 +228,7 @@ class TagQuery:
         graphql_type=TagValueConnection,
         description=(
             "The values of a tag key: those of the top level, or those one level below `parent`. "
-            "`tags` and `includeChildGroups` work as for `tagKeys`."
+            "`tags`, `includeChildGroups`, `states` and `owner` work as for `tagKeys`."
         ),
     )
     @staticmethod
@@ -227,12 +245,16 @@ class TagQuery:
         group: GroupArgument = UNSET,
         tags: TagsArgument = UNSET,
         include_child_groups: ChildGroupsArgument = UNSET,
+        states: ResourceStatesArgument = UNSET,
+        owner: OwnerArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> TagValueConnection:
-        listed = resource_selection(info, group, tags, include_child_groups, None)
+        listed = resource_selection(
+            info, group, tags, include_child_groups, states=states, owner=owner
+        )
         above = unset_to_none(parent)
         return await read_tag_connection(
             TagValueConnection,
@@ -295,8 +317,11 @@ def resource_selection(
     group: GroupPath | None,
     tags: TagFilter | None,
     include_child_groups: bool | None,
-    order: Order | None,
+    order: Order | None = None,
     name: NameFilter | None = None,
+    *,
+    states: list[records.State] | None = None,
+    owner: GroupPath | None = None,
 ) -> ListRequest:
     """Return the selection of resources, and their order, that the arguments of a list describe."""
     return ListRequest(
@@ -305,6 +330,8 @@ def resource_selection(
         include_child_groups=bool(include_child_groups),
         newest_first=order is not Order.OLDEST_FIRST,
         name=name.filter() if name else None,
+        states=tuple(sorted({*(unset_to_none(states) or ())})),
+        owner=unset_to_none(owner),
     )
 
 

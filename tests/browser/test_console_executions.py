@@ -1,5 +1,6 @@
 """The screens of executions: every filter of the list, its bars, and what one execution shows."""
 
+import json
 import re
 from urllib.parse import quote
 
@@ -13,9 +14,12 @@ from tests.browser.console import (
     assert_quiet,
     go_to,
     open_console,
+    path_of,
     pipeline_id,
+    read_download,
     run_rows,
 )
+from tests.browser.test_console_task_sheet import make_trips
 from tests.install import skip_reason
 
 pytestmark = [
@@ -27,6 +31,7 @@ FACTS = """query($id: ID!) { execution(id: $id) {
   durationSeconds createdAt createdBy startedAt finishedAt } }"""
 CREATE = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
   ... on CreateExecutionPayload { execution { id } } ... on UserError { message } } }"""
+STATE = "query($id: ID!) { execution(id: $id) { state } }"
 LOCAL_MINUTE = """([at, minutes]) => {
   const time = new Date(Date.parse(at) + minutes * 60000);
   return new Date(time - time.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
@@ -113,4 +118,48 @@ async def test_the_timeline_has_a_bar_of_each_execution_that_leads_to_it(visit: 
     await expect(page.get_by_role("heading", name="bar 0.csv")).to_be_visible()
     await page.go_back()
     await expect(rows_of(page, "bar 2.csv")).to_have_count(1)
+    assert_quiet(visit)
+
+
+async def test_an_execution_shows_its_pins_and_gives_its_files(visit: Visit) -> None:
+    page = await open_console(visit)
+    pipeline = await make_trips(page, "console:pins")
+    given = {"pipelineId": pipeline, "mode": "INLINE", "inputName": "miles.csv"}
+    rows = [{"miles": 10}, {"miles": "far"}]
+    made = (await ask(page, CREATE, input={**given, "rows": rows}))["execution"]["id"]
+    await go_to(visit, path_of("executions", made))
+    await expect(page.get_by_role("region", name="Pins").get_by_role("listitem")).to_have_text(
+        "calculation miles_to_kilometres, version 1"
+    )
+    got = {}
+    for name in ("Input", "Output", "Rejected rows"):
+        link = page.get_by_role("link", name=re.compile(f"^{name}"))
+        async with page.expect_download() as download:
+            await link.click()
+        got[name] = await read_download(await download.value)
+    assert json.loads(got["Input"]) == rows
+    assert got["Output"].splitlines() == ["co2e", "48.28032"]
+    rejected = got["Rejected rows"].splitlines()
+    assert len(rejected) == 2
+    assert rejected[1].startswith("2,miles,INVALID_INPUT,")
+    assert_quiet(visit)
+
+
+async def test_an_execution_is_cancelled_and_tried_again_on_its_screen(visit: Visit) -> None:
+    page = await open_console(visit)
+    given = {"pipelineId": await pipeline_id(page), "inputName": "empty-handed.csv"}
+    made = (await ask(page, CREATE, input=given))["execution"]["id"]
+    await go_to(visit, path_of("executions", made))
+    await expect(page.get_by_text("Waits for its input.")).to_be_visible()
+    await page.get_by_role("button", name="Cancel").click()
+    header = page.get_by_role("main").locator("header")
+    await expect(header.get_by_text("cancelled", exact=True)).to_be_visible()
+    times = page.get_by_role("region", name="Times")
+    await expect(times).to_contain_text(re.compile("Ended.* by dev@localhost"))
+    assert (await ask(page, STATE, id=made))["state"] == "CANCELLED"
+    await page.get_by_role("button", name="Try again").click()
+    await expect(header.get_by_text("waiting", exact=True)).to_be_visible()
+    assert (await ask(page, STATE, id=made))["state"] == "WAITING"
+    await expect(page.get_by_role("region", name="History")).to_contain_text("retried")
+    await expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     assert_quiet(visit)

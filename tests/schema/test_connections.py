@@ -120,6 +120,13 @@ LISTS = {
         "name",
         ["p5", "p4", "p3", "p2", "p1", "p0"],
     ),
+    "below, by owner and state": Listing(
+        "Query.pipelines",
+        ("pipelines",),
+        'group: "/usa", includeChildGroups: true, owner: "/usa", states: [ENABLED]',
+        "name",
+        ["p4", "p2", "p0"],
+    ),
     "everything": Listing(
         "Query.pipelines",
         ("pipelines",),

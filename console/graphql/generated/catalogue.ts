@@ -22,31 +22,31 @@ export const CataloguePipelines: Operation<
   CataloguePipelinesQuery,
   CataloguePipelinesQueryVariables
 > = {
-  id: "e322ab1f8e2348948e0bd56170e621670ad1841376eab529b1e900d13ea3b1ab",
+  id: "6c8d39e11fe3b4a0ca319974b654df2fd8345619017fdd8e941c0fa071c9e869",
   name: "CataloguePipelines",
 };
 export const CatalogueCalculations: Operation<
   CatalogueCalculationsQuery,
   CatalogueCalculationsQueryVariables
 > = {
-  id: "de070733c896c1beac6d83c75ca2d8012d4d2fa548b6b3892a8bd0c25f54526f",
+  id: "b5fa345a16edd953548f86f51fc4fbd53129c6c077942352b774bd0b0a0331e3",
   name: "CatalogueCalculations",
 };
 export const CatalogueDatasets: Operation<CatalogueDatasetsQuery, CatalogueDatasetsQueryVariables> =
   {
-    id: "694b2453b9aeba0731f85d8094434aa826e2f6ddd4dfb6c8614fe5bfe2945ed3",
+    id: "c49e13612295cba6280fb88a5def1d37b7f01a2dc3ca9e1ebd48af124048fe27",
     name: "CatalogueDatasets",
   };
 export const CatalogueMetrics: Operation<CatalogueMetricsQuery, CatalogueMetricsQueryVariables> = {
-  id: "9dd39fc4de13b422025e461344581e12bc6116489ed8ca87de29a99bc5d5d3c1",
+  id: "c8c0dc759a215560f4b102cab2cb1f0775031327475f0ac4d21490692e4f80c1",
   name: "CatalogueMetrics",
 };
 export const FacetKeys: Operation<FacetKeysQuery, FacetKeysQueryVariables> = {
-  id: "9098a07b1f6c310a9180d6f635d4329e377217613907276224723bfe0475aa13",
+  id: "986d3d8b770b4118adba3fa616d2b874fcd9655122a9ac700602c32d7e55f5f0",
   name: "FacetKeys",
 };
 export const FacetValues: Operation<FacetValuesQuery, FacetValuesQueryVariables> = {
-  id: "4c3bd5d9146e6da3e69ceebca9815bde429dc83c813fb72302c8947f3b9d6f26",
+  id: "c530b7d7a983f1b8a2e2e1628703bba9d126f095c643090aa914d9bb8927eb7e",
   name: "FacetValues",
 };
 export const CatalogueChanges: Operation<

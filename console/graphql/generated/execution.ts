@@ -17,7 +17,7 @@ import type {
 } from "./types";
 
 export const ExecutionDetails: Operation<ExecutionDetailsQuery, ExecutionDetailsQueryVariables> = {
-  id: "31b0237fd5b143bd06ff60756bb8933bcf8c7579e039aaab507d1108b267ea1c",
+  id: "37be4bf144f68fb25f18e87773a9f8f302c67ddf3680a67595e1a110fe09e4b3",
   name: "ExecutionDetails",
 };
 export const ExecutionLive: Operation<

@@ -4,6 +4,8 @@ import type { Operation } from "../operation";
 import type {
   RunnablePipelineQuery,
   RunnablePipelineQueryVariables,
+  WaitingUploadQuery,
+  WaitingUploadQueryVariables,
   CreateExecutionMutation,
   CreateExecutionMutationVariables,
   StartExecutionMutation,
@@ -16,9 +18,13 @@ export const RunnablePipeline: Operation<RunnablePipelineQuery, RunnablePipeline
   id: "d70bd031e0aaba5574b51047ac97a8d47fdaa0f59f31ba3d8c2e2bec9030b901",
   name: "RunnablePipeline",
 };
+export const WaitingUpload: Operation<WaitingUploadQuery, WaitingUploadQueryVariables> = {
+  id: "d24e80e6fe4bc34abb157785f80fc2d2178afc6220fbd89c85bb56f21a9ecb21",
+  name: "WaitingUpload",
+};
 export const CreateExecution: Operation<CreateExecutionMutation, CreateExecutionMutationVariables> =
   {
-    id: "986a9973b62235248d3a54827e8081135fc3632716bbce14bada810203e370bf",
+    id: "6fc0c07f5bc6dc327684b5c9e1381473e78fca9a771c50a36bb5d943b6140085",
     name: "CreateExecution",
   };
 export const StartExecution: Operation<StartExecutionMutation, StartExecutionMutationVariables> = {

@@ -1573,6 +1573,8 @@ export type CataloguePipelinesQueryVariables = Exact<{
   below?: boolean | null | undefined;
   tags?: TagFilter | null | undefined;
   name?: NameFilter | null | undefined;
+  states?: Array<State> | State | null | undefined;
+  owner?: string | null | undefined;
   order?: Order | null | undefined;
   after?: string | null | undefined;
 }>;
@@ -1598,6 +1600,8 @@ export type CatalogueCalculationsQueryVariables = Exact<{
   below?: boolean | null | undefined;
   tags?: TagFilter | null | undefined;
   name?: NameFilter | null | undefined;
+  states?: Array<State> | State | null | undefined;
+  owner?: string | null | undefined;
   order?: Order | null | undefined;
   after?: string | null | undefined;
 }>;
@@ -1622,6 +1626,8 @@ export type CatalogueDatasetsQueryVariables = Exact<{
   below?: boolean | null | undefined;
   tags?: TagFilter | null | undefined;
   name?: NameFilter | null | undefined;
+  states?: Array<State> | State | null | undefined;
+  owner?: string | null | undefined;
   order?: Order | null | undefined;
   after?: string | null | undefined;
 }>;
@@ -1646,6 +1652,8 @@ export type CatalogueMetricsQueryVariables = Exact<{
   below?: boolean | null | undefined;
   tags?: TagFilter | null | undefined;
   name?: NameFilter | null | undefined;
+  states?: Array<State> | State | null | undefined;
+  owner?: string | null | undefined;
   order?: Order | null | undefined;
   after?: string | null | undefined;
 }>;
@@ -1670,6 +1678,8 @@ export type FacetKeysQueryVariables = Exact<{
   group?: string | null | undefined;
   below?: boolean | null | undefined;
   tags?: TagFilter | null | undefined;
+  states?: Array<State> | State | null | undefined;
+  owner?: string | null | undefined;
 }>;
 
 export type FacetKeysQuery = {
@@ -1686,6 +1696,8 @@ export type FacetValuesQueryVariables = Exact<{
   group?: string | null | undefined;
   below?: boolean | null | undefined;
   tags?: TagFilter | null | undefined;
+  states?: Array<State> | State | null | undefined;
+  owner?: string | null | undefined;
   after?: string | null | undefined;
 }>;
 
@@ -2230,6 +2242,11 @@ export type ExecutionDetailsQuery = {
     queuePosition: number | null;
     pipelineVersion: number;
     maxFailedRows: number | null;
+    inputDownload: {
+      status: DownloadStatus;
+      url: string | null;
+      sizeBytes: string | number | null;
+    } | null;
     outputDownload: {
       status: DownloadStatus;
       url: string | null;
@@ -3423,6 +3440,34 @@ export type RunnablePipelineQuery = {
         keepDays: number | null;
       } | null;
     };
+  } | null;
+};
+
+export type UploadFragment = {
+  method: string;
+  url: string;
+  expiresAt: string;
+  fields: Array<{ name: string; value: string }>;
+  headers: Array<{ name: string; value: string }>;
+};
+
+export type WaitingUploadQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type WaitingUploadQuery = {
+  execution: {
+    id: string;
+    state: ExecutionState;
+    readyAt: string | null;
+    input: { name: string | null };
+    upload: {
+      method: string;
+      url: string;
+      expiresAt: string;
+      fields: Array<{ name: string; value: string }>;
+      headers: Array<{ name: string; value: string }>;
+    } | null;
   } | null;
 };
 

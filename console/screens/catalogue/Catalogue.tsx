@@ -9,10 +9,10 @@ import {
   CatalogueMetrics,
   CataloguePipelines,
 } from "../../graphql/generated/catalogue";
-import type { Order } from "../../graphql/generated/types";
+import type { Order, State } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
 import { Field, GroupField } from "../../parts/fields";
-import { formatNumber } from "../../parts/format";
+import { formatName, formatNumber } from "../../parts/format";
 import { RemovablePill, StateBadge, TagPills, Time } from "../../parts/marks";
 import { Empty, Loading, More, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
@@ -60,6 +60,9 @@ const KINDS = {
   },
 } as const;
 
+const STATES: readonly State[] = ["ENABLED", "FROZEN", "DISABLED"];
+const NARROWING = [...MODES, "name", "state", "owner"];
+
 export type Kind = keyof typeof KINDS;
 
 interface Entry {
@@ -88,8 +91,13 @@ export default function Catalogue({ kind }: { kind: Kind }) {
   const scope = { group: search.get("group"), below: search.get("below") !== "no" };
   const order: Order = search.get("order") === "oldest" ? "OLDEST_FIRST" : "NEWEST_FIRST";
   const tags = toInput(filter);
+  const standing = {
+    states: STATES.filter((one) => search.getAll("state").includes(one)),
+    owner: search.get("owner"),
+  };
   const variables = {
     ...scope,
+    ...standing,
     tags,
     order,
     name: name.trim() ? { startsWith: name.trim() } : null,
@@ -133,6 +141,25 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           placeholder="all of your group"
           onChange={(path) => change({ group: path || null })}
         />
+        <GroupField
+          label="Owner"
+          value={standing.owner ?? ""}
+          placeholder="any group"
+          onChange={(path) => change({ owner: path || null })}
+        />
+        <Field label="State">
+          <select
+            value={standing.states[0] ?? ""}
+            onChange={(event) => change({ state: event.target.value || null })}
+          >
+            <option value="">any</option>
+            {STATES.map((one) => (
+              <option key={one} value={one}>
+                {formatName(one)}
+              </option>
+            ))}
+          </select>
+        </Field>
         <label className="check">
           <input
             type="checkbox"
@@ -159,14 +186,20 @@ export default function Catalogue({ kind }: { kind: Kind }) {
         onClear={() => change({ all: null, any: null, none: null })}
       />
       <div className="split">
-        <Facets kind={kind} scope={scope} filter={filter} onChoose={filterBy} onExclude={exclude} />
+        <Facets
+          kind={kind}
+          scope={{ ...scope, ...standing }}
+          filter={filter}
+          onChoose={filterBy}
+          onExclude={exclude}
+        />
         <section aria-label={title} className="stack">
           {pages.error && !pages.nodes ? (
             <Problem error={pages.error} onRetry={() => void pages.refetch()} />
           ) : null}
           {pages.nodes ? null : pages.error ? null : <Loading what={title.toLowerCase()} />}
           {pages.nodes?.length === 0 ? (
-            <NothingFound kind={kind} isFiltered={tags !== null || Boolean(variables.name)} />
+            <NothingFound kind={kind} isFiltered={NARROWING.some((name) => search.has(name))} />
           ) : null}
           <ul className="cards">
             {pages.nodes?.map((entry) => (

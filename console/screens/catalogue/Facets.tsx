@@ -2,6 +2,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { useAnswer, usePages } from "../../app/queries";
 import { FacetKeys, FacetValues } from "../../graphql/generated/catalogue";
+import type { State } from "../../graphql/generated/types";
 import { Field } from "../../parts/fields";
 import { Loading, More, Problem } from "../../parts/state";
 import type { Kind } from "./Catalogue";
@@ -9,7 +10,12 @@ import { type Filter, type FilterTag, type Mode, MODES, modeOf, toInput } from "
 
 interface FacetsProps {
   kind: Kind;
-  scope: { group: string | null; below: boolean };
+  scope: {
+    group: string | null;
+    below: boolean;
+    states: State[];
+    owner: string | null;
+  };
   filter: Filter;
   onChoose: (mode: Mode, tag: FilterTag) => void;
   /** Leave out what carries any of the values of a key. */
@@ -22,7 +28,9 @@ export function Facets(props: FacetsProps) {
   const [mode, setMode] = useState<Mode>("all");
   // On a narrow window what is found comes first.
   const [isWide] = useState(() => matchMedia("(width >= 60rem)").matches);
-  const variables = { kind, ...scope, tags: toInput(filter) };
+  // Alternatives are counted beside those that are chosen: under all, they would not be there.
+  const counted = mode === "any" ? { ...filter, any: [] } : filter;
+  const variables = { kind, ...scope, tags: toInput(counted) };
   const { data, error, refetch } = useAnswer(FacetKeys, variables, { keep: true });
   if (error && !data) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="tags" />;
@@ -46,7 +54,15 @@ export function Facets(props: FacetsProps) {
           </Field>
           {data.tagKeys.nodes.length === 0 ? <p className="muted">No tags here.</p> : null}
           {data.tagKeys.nodes.map(({ key, label, count }) => (
-            <FacetKey key={key} {...props} mode={mode} tagKey={key} label={label} count={count} />
+            <FacetKey
+              key={key}
+              {...props}
+              counted={counted}
+              mode={mode}
+              tagKey={key}
+              label={label}
+              count={count}
+            />
           ))}
           {data.tagKeys.isComplete ? null : (
             <p className="small muted">
@@ -60,6 +76,8 @@ export function Facets(props: FacetsProps) {
 }
 
 interface FacetKeyProps extends FacetsProps {
+  /** The filter under which tags are counted. */
+  counted: Filter;
   mode: Mode;
   tagKey: string;
   label: string;
@@ -79,6 +97,7 @@ function FacetKey({ label, count, ...props }: FacetKeyProps) {
 }
 
 interface FacetLevelProps extends FacetsProps {
+  counted: Filter;
   mode: Mode;
   tagKey: string;
   /** The words for the key, on its first level. */
@@ -87,9 +106,9 @@ interface FacetLevelProps extends FacetsProps {
 }
 
 function FacetLevel(props: FacetLevelProps) {
-  const { kind, scope, filter, mode, tagKey, label, parent, onChoose, onExclude } = props;
+  const { kind, scope, filter, counted, mode, tagKey, label, parent, onChoose, onExclude } = props;
   const [opened, setOpened] = useState<string | null>(null);
-  const variables = { kind, ...scope, tags: toInput(filter), key: tagKey, parent };
+  const variables = { kind, ...scope, tags: toInput(counted), key: tagKey, parent };
   const pages = usePages(FacetValues, variables, (page) => page.tagValues);
   if (!pages.nodes) {
     return pages.error ? <Problem error={pages.error} /> : <Loading what="values" />;

@@ -226,6 +226,7 @@ function Facts({ execution }: { execution: Details }) {
 
 function Files({ execution }: { execution: Details }) {
   const files = [
+    ["Input", execution.inputDownload],
     ["Output", execution.outputDownload],
     ["Rejected rows", execution.errorsDownload],
   ] as const;
@@ -233,10 +234,7 @@ function Files({ execution }: { execution: Details }) {
     <section className="card stack tight" aria-label="Files">
       <h2>Files</h2>
       <p>
-        Input: {execution.input.name ?? "rows of a request"}{" "}
-        {execution.input.sizeBytes == null ? null : (
-          <span className="muted">{formatBytes(execution.input.sizeBytes)}</span>
-        )}
+        {execution.input.name ?? "Rows of a request"}
         {execution.input.readAs ? (
           <span className="muted">, read as {execution.input.readAs}</span>
         ) : null}
@@ -292,7 +290,7 @@ function Pins({ execution }: { execution: Details }) {
       <ul className="pills">
         {execution.pins.map(({ kind, id, version, name }) => (
           <li key={id} className="pill">
-            <b>{formatName(kind)}</b> {name}, version {version}
+            <b>{kind === "C" ? "calculation" : "dataset"}</b> {name}, version {version}
           </li>
         ))}
       </ul>

@@ -89,13 +89,22 @@ function ExecutionRow({ row, index }: { row: Row; index: number }) {
         <StateBadge state={row.state} />
       </td>
       <td>
-        <Link href={pathOf("executions", row.id)}>{row.pipeline.name}</Link>
-        <br />
+        <Link className="clipped" href={pathOf("executions", row.id)} title={row.pipeline.name}>
+          {row.pipeline.name}
+        </Link>
         <span className="small muted">
           {row.pipeline.owner}, version {row.pipelineVersion}
         </span>
       </td>
-      <td>{row.input.name ?? <span className="muted">–</span>}</td>
+      <td>
+        {row.input.name ? (
+          <span className="clipped" title={row.input.name}>
+            {row.input.name}
+          </span>
+        ) : (
+          <span className="muted">–</span>
+        )}
+      </td>
       <td>
         <Time at={row.createdAt} />
         <br />

@@ -9,6 +9,7 @@ import {
   CreateExecution,
   RunnablePipeline,
   StartExecution,
+  WaitingUpload,
 } from "../../graphql/generated/run-file";
 import type { RunnablePipelineQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
@@ -80,8 +81,8 @@ function FileRun({ pipeline }: { pipeline: Pipeline }) {
         <p className="note note-warn">
           <span>
             An upload was broken off.{" "}
-            <Link href={pathOf("executions", waiting)}>Its execution</Link> still waits for a file;
-            choose the file again to begin anew.
+            <Link href={pathOf("executions", waiting)}>Its execution</Link> still waits for the
+            file: choose it again, and it goes on.
           </span>
         </p>
       ) : null}
@@ -150,7 +151,7 @@ type Step =
 function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFile }) {
   const { api } = useServices();
   const client = useQueryClient();
-  const { change } = useAddress();
+  const { search, change } = useAddress();
   const [, navigate] = useLocation();
   const [step, setStep] = useState<Step>({ name: "ready" });
   const isInline = chosen.isWhole && chosen.records.length <= INLINE_ROWS + 1;
@@ -167,10 +168,20 @@ function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFi
     return payloadOf(createExecution).execution.id;
   };
 
-  const runUpload = async (stop: AbortController) => {
+  /** The execution that an upload of this file was broken off for, or a new one. */
+  const openUpload = async () => {
+    const broken = search.get("execution");
+    const { execution } = broken
+      ? await api.run(WaitingUpload, { id: broken })
+      : { execution: null };
+    if (execution?.upload && execution.input.name === chosen.file.name) return execution;
     const input = { pipelineId: pipeline.id, mode: "JOB" as const, inputName: chosen.file.name };
     const { createExecution } = await api.run(CreateExecution, { input });
-    const { id, upload } = payloadOf(createExecution).execution;
+    return payloadOf(createExecution).execution;
+  };
+
+  const runUpload = async (stop: AbortController) => {
+    const { id, upload } = await openUpload();
     change({ execution: id });
     if (!upload) throw new Error("The execution takes no file.");
     try {
@@ -178,8 +189,11 @@ function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFi
         setStep({ name: "uploading", sent, stop }),
       );
     } catch (error) {
-      change({ execution: null });
-      await api.run(AbandonExecution, { input: { id } });
+      // After anything but a cancel, the same file can be sent again for the same execution.
+      if (stop.signal.aborted) {
+        change({ execution: null });
+        await api.run(AbandonExecution, { input: { id } });
+      }
       throw error;
     }
     payloadOf((await api.run(StartExecution, { input: { id } })).startExecution);

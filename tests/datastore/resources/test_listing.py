@@ -1,13 +1,16 @@
 """Lists of a group, of a subtree and of everything, filtered by tags, a page at a time."""
 
+from collections import Counter
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 
 from penstock.datastore.access.access import Budget
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
-from penstock.datastore.records import Pipeline
-from penstock.datastore.resources.reading import ListRequest
+from penstock.datastore.records import Pipeline, State
+from penstock.datastore.resources.reading import FILTERED_AT_ONCE, ListRequest
 from penstock.datastore.roles import ROOT, GroupPath, Role
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Slice, Window
@@ -307,3 +310,60 @@ async def test_a_list_longer_than_any_page_read_is_whole(store: Store) -> None:
         listed = ListRequest(group=USA, tags=by_tags(**terms))
         assert await pages(session, listed, 7) == names[::-1]
         assert await pages(session, listed, 30, backward=True) == names[::-1]
+
+
+async def test_lists_are_narrowed_by_state_and_owner(store: Store) -> None:
+    session = await tagged_pipeline(store)
+    ids = {one.name: one.id for one in await everything(session)}
+    for name, state in (
+        ("two", State.FROZEN),
+        ("three", State.FROZEN),
+        ("six", State.DISABLED),
+    ):
+        await session.pipelines.writing.update(ids[name], 1, {"state": state})
+    below = ListRequest(group=ROOT, include_child_groups=True, newest_first=False)
+    cases: tuple[tuple[dict[str, Any], list[str]], ...] = (
+        ({"states": (State.FROZEN,)}, ["two", "three"]),
+        ({"states": (State.DISABLED, State.FROZEN)}, ["two", "three", "six"]),
+        ({"owner": NORTHWEST}, ["three", "four"]),
+        ({"owner": USA, "states": (State.ENABLED,)}, ["one", "seven"]),
+        ({"owner": CITY}, []),
+        ({"owner": USA, "tags": by_tags(all="m=a")}, ["one", "two"]),
+        ({"states": (State.FROZEN,), "tags": by_tags(none="n=y")}, ["two"]),
+        (
+            {"group": NORTHWEST, "include_child_groups": False, "owner": USA},
+            ["one", "two", "seven"],
+        ),
+    )
+    for wanted, found in cases:
+        listed = replace(below, **wanted)
+        for size in (1, 2, 10):
+            for backward in (False, True):
+                assert await pages(session, listed, size, backward=backward) == found, wanted
+        counted = await session.pipelines.tag_counter.count_keys(listed)
+        keys = [key for _, key in (await counted.keys(Window(size=10))).entries]
+        tagged = [one for one in await everything(session) if one.name in found]
+        expected = Counter(tag.key for one in tagged for tag in one.tags)
+        assert {tag.key: tag.count for tag in keys} == expected, wanted
+    reader = store.open_session(caller({EU: Role.READER}))
+    assert await pages(reader, ListRequest(group=EU, owner=USA)) == []
+    with pytest.raises(NotFound):
+        await pages(reader, replace(below, group=USA, owner=USA))
+
+
+async def everything(session: Session) -> list[Pipeline]:
+    listed = ListRequest(group=ROOT, include_child_groups=True)
+    return await walk(partial(session.pipelines.listing.page, listed), 10)
+
+
+@on_sqlite
+async def test_a_rare_owner_is_found_within_the_budget_of_each_page(store: Store) -> None:
+    session = await create_groups(store)
+    await make(session, EU, "rare")
+    for number in range(FILTERED_AT_ONCE + 5):
+        await make(session, USA, f"p{number}")
+    tight = Store(store.table, files=store.files, list_budget=Budget(units=3)).open_session(SUPER)
+    listed = ListRequest(group=ROOT, include_child_groups=True, owner=EU)
+    assert await pages(tight, listed) == ["rare"]
+    page = await tight.pipelines.listing.page(listed, Window(size=1))
+    assert (page.entries, page.more) == ((), True)

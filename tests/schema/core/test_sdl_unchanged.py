@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "91d876ee47907a70f5f39fcac0cd68e58cf228d0380c3d5547d837c292f7327e"
+STRUCTURE = "5529b3efdac77db45e04e5c0b7626c807cb3f7e241fe5bc85de38a4b8ff1ac98"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -53,6 +53,7 @@ SHOWN = """query($id: ID!) { execution(id: $id) {
   __typename id state stateMessage code tags { key value } pins { name } maxFailedRows
   pipeline { name } pipelineVersion createdAt readyAt startedAt finishedAt
   progress { rowsRead rowsSucceeded rowsFailed bytesRead bytesWritten bytesTotal etaSeconds }
+  inputDownload { status url sizeBytes }
   outputDownload { status url sizeBytes } errorsDownload(expiresIn: 60) { status expiresAt }
   timeline { nodes { seq happening state by note } }
   results { rows } } }"""
@@ -101,12 +102,16 @@ async def test_an_execution_goes_from_its_form_to_its_output(ask: Ask, store: St
         {"name": "key", "value": ingest_key(kept)},
         {"name": "Content-Type", "value": "text/csv"},
     ]
+    none = {"status": "NOT_READY", "url": None, "sizeBytes": None}
+    assert (await ask(SHOWN, {"id": made["id"]})).value["inputDownload"] == none
     await put_file(store.files, ingest_key(kept), CSV)
     told = await ask.input(START, id=made["id"])
     assert told["execution"]["state"] == "WAITING"
     assert told["execution"]["readyAt"] is not None
     waiting = (await ask(SHOWN, {"id": made["id"]})).value
-    assert waiting["outputDownload"] == {"status": "NOT_READY", "url": None, "sizeBytes": None}
+    assert waiting["outputDownload"] == none
+    assert waiting["inputDownload"]["status"] == "READY"
+    assert waiting["inputDownload"]["sizeBytes"] == len(CSV)
     assert await store.execution_worker("w").run_all() == 1
     over = (await ask(SHOWN, {"id": made["id"]}, READER)).value
     assert (over["state"], over["code"], over["maxFailedRows"]) == ("SUCCESS", None, 5)
