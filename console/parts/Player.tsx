@@ -1,6 +1,13 @@
-import { Pause, Play, SkipBack, SkipForward, X } from "lucide-react";
+import { ListMusic, Pause, Play, SkipBack, SkipForward, X } from "lucide-react";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
-import { playTracks, stepQueue, usePlayQueue } from "../app/playQueue";
+import {
+  dropFromQueue,
+  jumpTo,
+  playTracks,
+  type PlayQueue,
+  stepQueue,
+  usePlayQueue,
+} from "../app/playQueue";
 import { useServices } from "../app/queries";
 import { TrackUrl } from "../graphql/generated/player";
 import { formatLength } from "./format";
@@ -17,10 +24,11 @@ export default function Player() {
   const [position, setPosition] = useState({ at: 0, of: 0 });
   const [problem, setProblem] = useState<string | null>(null);
   const track = tracks[index];
-  const id = track?.id;
+  const [isQueueShown, setQueueShown] = useState(false);
+  const { id, key } = track ?? {};
 
-  /** Load the track's URL, at a position; it is loaded again before the URL ends. */
-  const load = useEffectEvent(async (trackId: string, at: number, signal: AbortSignal) => {
+  /** Load the track's URL. Before it ends it is renewed: a pause and the position stay. */
+  const load = useEffectEvent(async (trackId: string, isRenewal: boolean, signal: AbortSignal) => {
     const { audio: found } = await api.run(TrackUrl, { id: trackId }, signal);
     const element = audio.current;
     if (!element || signal.aborted) return null;
@@ -29,9 +37,10 @@ export default function Player() {
       return null;
     }
     setProblem(null);
+    const { currentTime, paused } = element;
     element.src = found.streamUrl.url;
-    element.currentTime = at;
-    await element.play().catch(() => setPlaying(false));
+    element.currentTime = isRenewal ? currentTime : 0;
+    if (!isRenewal || !paused) await element.play().catch(() => setPlaying(false));
     return Date.parse(found.streamUrl.expiresAt);
   });
 
@@ -39,18 +48,18 @@ export default function Player() {
     if (!id) return undefined;
     const stop = new AbortController();
     let timer: number | undefined;
-    const begin = async (at: number) => {
-      const endsAt = await load(id, at, stop.signal).catch(() => null);
+    const follow = async (isRenewal: boolean) => {
+      const endsAt = await load(id, isRenewal, stop.signal).catch(() => null);
       if (endsAt === null) return;
       const wait = Math.max(endsAt - Date.now() - MARGIN, 1_000);
-      timer = window.setTimeout(() => void begin(audio.current?.currentTime ?? 0), wait);
+      timer = window.setTimeout(() => void follow(true), wait);
     };
-    void begin(0);
+    void follow(false);
     return () => {
       stop.abort();
       window.clearTimeout(timer);
     };
-  }, [id, index]);
+  }, [id, key]);
 
   useEffect(() => {
     if (!track || !("mediaSession" in navigator)) return;
@@ -114,8 +123,43 @@ export default function Player() {
           {formatLength(position.at * 1000)} of {formatLength(position.of * 1000)}
         </span>
       </label>
+      <button
+        type="button"
+        className="button quiet icon"
+        aria-label="Queue"
+        aria-expanded={isQueueShown}
+        onClick={() => setQueueShown(!isQueueShown)}
+      >
+        <ListMusic size={20} aria-hidden />
+      </button>
       <StepButton name="Close the player" Icon={X} onClick={() => playTracks([])} />
+      {isQueueShown ? <Queue tracks={tracks} index={index} /> : null}
     </section>
+  );
+}
+
+/** What was played and what comes next; each can be played now, or taken out. */
+function Queue({ tracks, index }: PlayQueue) {
+  return (
+    <ol className="queue" aria-label="Queue">
+      {tracks.map(({ key, title, artist }, place) => (
+        <li key={key} className={`row middle ${place === index ? "chosen" : ""}`}>
+          <button
+            type="button"
+            className="button quiet start grow"
+            aria-current={place === index}
+            onClick={() => jumpTo(place)}
+          >
+            {title} <span className="small muted">{artist}</span>
+          </button>
+          <StepButton
+            name={`Take ${title} out of the queue`}
+            Icon={X}
+            onClick={() => dropFromQueue(place)}
+          />
+        </li>
+      ))}
+    </ol>
   );
 }
 

@@ -8,9 +8,10 @@ import pytest
 from playwright.async_api import Page, expect
 
 from penstock.datastore.audio.records import Tags
+from penstock.server.samples.sounds.tags import png
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import Visit
-from tests.browser.console import ask, assert_quiet, go_to, is_answer_to, open_console
+from tests.browser.console import ask, assert_quiet, find_faults, go_to, is_answer_to, open_console
 from tests.install import skip_reason
 
 pytestmark = [
@@ -72,31 +73,107 @@ async def test_a_list_is_played_on_over_screens_and_reordered_two_ways(visit: Vi
     assert_quiet(visit)
 
 
-async def test_media_keys_know_the_track_and_its_url_is_renewed_before_it_ends(
+RECORD_KEYS = """
+window.mediaKeys = {};
+const set = MediaSession.prototype.setActionHandler;
+MediaSession.prototype.setActionHandler = function (name, handler) {
+  window.mediaKeys[name] = handler;
+  set.call(this, name, handler);
+};
+"""
+TITLE = "() => navigator.mediaSession.metadata.title"
+
+
+async def test_media_keys_step_and_a_paused_track_s_url_is_renewed_before_it_ends(
     visit: Visit,
 ) -> None:
+    await visit.context.add_init_script(RECORD_KEYS)
     page = await open_console(visit)
     await page.clock.install()
     await go_to(visit, "/audio")
     await page.get_by_role("button", name="Play Encore").click()
     player = page.get_by_role("region", name="Player")
     await expect(player.get_by_text("0:12")).to_be_visible()
-    title = "() => navigator.mediaSession.metadata.title"
-    assert await page.evaluate(title) == "Encore"
-    first = await page.evaluate("() => document.querySelector('audio').src")
+    assert await page.evaluate(TITLE) == "Encore"
+    await page.evaluate("() => window.mediaKeys.nexttrack()")
+    await expect(player).to_contain_text("Low Tide")
+    assert await page.evaluate(TITLE) == "Low Tide"
+    await page.evaluate("() => window.mediaKeys.previoustrack()")
+    await expect(player).to_contain_text("Encore")
+    await page.wait_for_function("() => document.querySelector('audio').currentTime > 0.5")
+    await player.get_by_role("button", name="Pause").click()
+    first, at = await page.evaluate(
+        "() => { const { src, currentTime } = document.querySelector('audio');"
+        " return [src, currentTime]; }"
+    )
     async with page.expect_response(lambda answer: is_answer_to(answer, "TrackUrl")):
         # A URL is valid for a quarter of an hour at least.
         await page.clock.fast_forward("20:00")
     await page.wait_for_function("(old) => document.querySelector('audio').src !== old", arg=first)
+    await page.wait_for_function(
+        "(at) => document.querySelector('audio').currentTime === at", arg=at
+    )
+    assert await page.evaluate("() => document.querySelector('audio').paused")
     await player.get_by_role("button", name="Close the player").click()
     assert_quiet(visit)
 
 
-async def test_an_uploaded_track_is_in_the_library(visit: Visit, tmp_path: Path) -> None:
+async def test_the_library_is_browsed_and_the_queue_is_changed_while_it_plays(
+    visit: Visit,
+) -> None:
+    page = await open_console(visit, "/audio")
+    library = page.get_by_role("navigation", name="Library")
+    shown = page.get_by_role("list", name="List of tracks").get_by_role("listitem")
+    for heading, field in (("Artists", "artist"), ("Albums", "album"), ("Genres", "genre")):
+        choices = f"{{ {field}s(first: 5) {{ nodes {{ name count }} }} }}"
+        chosen = (await ask(page, choices))["nodes"][-1]
+        tracks = f"query($n: String) {{ audios({field}: $n, first: 50) {{ nodes {{ title }} }} }}"
+        of_it = (await ask(page, tracks, n=chosen["name"]))["nodes"]
+        assert len(of_it) == chosen["count"]
+        await library.get_by_text(heading, exact=True).click()
+        name = f"{chosen['name']} {chosen['count']}"
+        entry = library.get_by_role("button", name=name, exact=True)
+        await entry.click()
+        await expect(shown.locator("strong")).to_have_text([one["title"] for one in of_it])
+        await page.reload()
+        await expect(entry).to_have_attribute("aria-pressed", "true")
+        await expect(shown).to_have_count(chosen["count"])
+        await entry.click()
+
+    await page.get_by_role("button", name="Play Low Tide").click()
+    player = page.get_by_role("region", name="Player")
+    await expect(player).to_contain_text("Low Tide")
+    await page.wait_for_function("() => document.querySelector('audio').currentTime > 0.2")
+    await page.get_by_role("button", name="Queue Encore").click()
+    await player.get_by_role("button", name="Queue", exact=True).click()
+    queue = player.get_by_role("list", name="Queue")
+    count = await queue.get_by_role("listitem").count()
+    await expect(queue.get_by_role("listitem").last).to_contain_text("Encore")
+    assert await find_faults(page) == []
+    # What is played goes on where it is when a track before it leaves.
+    source = await page.evaluate("() => document.querySelector('audio').src")
+    await queue.get_by_role("button", name="Take Encore out of the queue").first.click()
+    await expect(queue.get_by_role("listitem")).to_have_count(count - 1)
+    await expect(queue.locator("[aria-current=true]")).to_contain_text("Low Tide")
+    assert await page.evaluate("() => document.querySelector('audio').src") == source
+    # By the keyboard alone.
+    await queue.get_by_role("button", name="Encore tone poets").press("Enter")
+    await expect(player.locator("strong")).to_have_text("Encore")
+    await player.get_by_role("button", name="Close the player").click()
+    assert_quiet(visit)
+
+
+async def test_an_uploaded_track_is_in_the_library_with_its_cover(
+    visit: Visit, tmp_path: Path
+) -> None:
     page = await open_console(visit, "/audio")
     file = tmp_path / "mine.wav"
-    sound = wav(tone(440, 1.0), Tags(title="My tone"))
+    sound = wav(tone(440, 1.0), Tags(title="My tone"), png(10, 120, 60, side=32))
     await asyncio.to_thread(file.write_bytes, sound)
     await page.get_by_label("Upload tracks").set_input_files(file)
-    await expect(page.get_by_role("list", name="List of tracks")).to_contain_text("My tone")
+    track = page.get_by_role("list", name="List of tracks").get_by_role("listitem")
+    cover = track.filter(has_text="My tone").locator("img.cover")
+    await cover.scroll_into_view_if_needed()
+    while await cover.evaluate("(image) => image.naturalWidth") != 32:
+        await page.wait_for_timeout(50)
     assert_quiet(visit)

@@ -1,10 +1,12 @@
 """The console's groups: the tree, roles and their reasons, deletion and its jobs, API keys."""
 
+import re
+
 import pytest
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import assert_quiet, open_console
+from tests.browser.console import ask, assert_quiet, find_faults, go_to, open_console, tab_to
 from tests.install import skip_reason
 
 pytestmark = [
@@ -51,4 +53,60 @@ async def test_the_secret_of_a_key_is_shown_once_and_kept_nowhere(visit: Visit) 
     assert secret not in await page.content()
     await keys.get_by_role("button", name="Revoke console key").click()
     await expect(page.get_by_role("heading", name="No keys")).to_be_visible()
+    assert_quiet(visit)
+
+
+PIPELINES = """mutation($inputs: [CreatePipelineInput!]!) { createPipelines(inputs: $inputs) {
+  __typename } }"""
+GROUP = """mutation($input: CreateGroupInput!) { createGroup(input: $input) { __typename } }"""
+
+
+async def test_a_deletion_counts_what_goes_and_its_job_shows_how_far_it_is(visit: Visit) -> None:
+    page = await open_console(visit)
+    for path in ("/eu/leaving", "/eu/leaving/below"):
+        await ask(page, GROUP, input={"path": path})
+    output = {"index": 0, "key": "one", "type": "NUMBER"}
+    transformer = {
+        "parameters": [],
+        "transforms": [{"index": 0, "formula": "1", "outputs": [output]}],
+    }
+    inputs = [
+        {"group": "/eu/leaving/below", "name": f"leaving:{n}", "transformer": transformer}
+        for n in range(30)
+    ]
+    made = await ask(page, PIPELINES, inputs=inputs)
+    assert made == [{"__typename": "CreatePipelinePayload"}] * 30
+    await go_to(visit, "/groups?path=/eu/leaving")
+    await page.get_by_role("button", name="Delete", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_role("listitem")).to_have_text(
+        ["1 group directly below, and all below these", "30 resources", "30 versions"]
+    )
+    assert await find_faults(page) == []
+    await page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+    # By the keyboard alone.
+    await tab_to(page, "Delete")
+    await page.keyboard.press("Enter")
+    await tab_to(page, "Type /eu/leaving to delete it")
+    await page.keyboard.type("/eu/leaving")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="/eu", exact=True)).to_be_visible()
+    job = page.get_by_role("region", name="Jobs").get_by_role("listitem").first
+    await expect(job).to_contain_text("delete group done")
+    await expect(job).to_contain_text(re.compile(r"(\d+) of \1 done"))
+    assert_quiet(visit)
+
+
+async def test_a_reader_sees_its_role_and_why_and_nothing_to_change(visit: Visit) -> None:
+    page = await open_console(visit)
+    await page.get_by_label("Act as").select_option(label="reader of /eu")
+    await page.get_by_role("link", name="Groups and access").click()
+    chosen = page.get_by_role("region", name="Chosen group")
+    await expect(
+        chosen.get_by_text("You are reader here, because of your role at /eu.")
+    ).to_be_visible()
+    await expect(chosen.get_by_role("button")).to_have_count(0)
+    await go_to(visit, "/groups?path=/usa")
+    await expect(page.get_by_role("heading", name="There is no such group")).to_be_visible()
     assert_quiet(visit)

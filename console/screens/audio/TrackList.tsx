@@ -60,48 +60,52 @@ export function TrackList({ filter, playlists }: TrackListProps) {
                 {formatLength(track.durationMs)}
               </span>
             </span>
-            <button
-              type="button"
-              className="button icon"
-              aria-label={`Play ${track.title}`}
-              onClick={() => playTracks(nodes.map(toQueued), index)}
-            >
-              <Play size={16} aria-hidden />
-            </button>
-            <button
-              type="button"
-              className="button icon"
-              aria-label={`Queue ${track.title}`}
-              onClick={() => enqueueTrack(toQueued(track))}
-            >
-              <ListPlus size={16} aria-hidden />
-            </button>
-            <button
-              type="button"
-              className="button icon"
-              aria-label={`Star ${track.title}`}
-              aria-pressed={isStarred(track)}
-              onClick={() => star.mutate({ input: { id: track.id, favourite: !isStarred(track) } })}
-            >
-              <Heart size={16} fill={isStarred(track) ? "currentColor" : "none"} aria-hidden />
-            </button>
-            {playlists.length > 0 ? (
-              <select
-                className="narrow"
-                aria-label={`Add ${track.title} to a playlist`}
-                value=""
-                onChange={(event) =>
-                  add.mutate({ input: { id: event.target.value, audioIds: [track.id] } })
+            <span className="row middle">
+              <button
+                type="button"
+                className="button icon"
+                aria-label={`Play ${track.title}`}
+                onClick={() => playTracks(nodes.map(toQueued), index)}
+              >
+                <Play size={16} aria-hidden />
+              </button>
+              <button
+                type="button"
+                className="button icon"
+                aria-label={`Queue ${track.title}`}
+                onClick={() => enqueueTrack(toQueued(track))}
+              >
+                <ListPlus size={16} aria-hidden />
+              </button>
+              <button
+                type="button"
+                className="button icon"
+                aria-label={`Star ${track.title}`}
+                aria-pressed={isStarred(track)}
+                onClick={() =>
+                  star.mutate({ input: { id: track.id, favourite: !isStarred(track) } })
                 }
               >
-                <option value="">Add to…</option>
-                {playlists.map(({ id, name }) => (
-                  <option key={id} value={id}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-            ) : null}
+                <Heart size={16} fill={isStarred(track) ? "currentColor" : "none"} aria-hidden />
+              </button>
+              {playlists.length > 0 ? (
+                <select
+                  className="narrow"
+                  aria-label={`Add ${track.title} to a playlist`}
+                  value=""
+                  onChange={(event) =>
+                    add.mutate({ input: { id: event.target.value, audioIds: [track.id] } })
+                  }
+                >
+                  <option value="">Add to…</option>
+                  {playlists.map(({ id, name }) => (
+                    <option key={id} value={id}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              ) : null}
+            </span>
           </li>
         ))}
       </ul>

@@ -22,10 +22,13 @@ export interface Place {
   manifest: string;
 }
 
+/** A run becomes stuck as time passes, so they are looked for so often, in milliseconds. */
+const EVERY = 5_000;
+
 /** The stuck runs of a manifest, and all of its runs by state. */
 export function RunLists(place: Place) {
   const [state, setState] = useState<RunState | null>(null);
-  const stuck = usePages(StuckRuns, { ...place }, (page) => page.staleRuns);
+  const stuck = usePages(StuckRuns, { ...place }, (page) => page.staleRuns, { every: EVERY });
   const all = usePages(ManifestRuns, { ...place, state }, (page) => page.runs);
   return (
     <div className="stack">

@@ -73,13 +73,19 @@ function StepDialog({ place, run, step, onClose }: StepDialogProps) {
   };
   const action = actions[step];
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    const reason = readForm(event)["reason"] ?? "";
-    action.mutate({ input: { ...place, runId: run.runId, reason } }, { onSuccess: onClose });
+    const { reason = "", savedTo } = readForm(event);
+    const input = { ...place, runId: run.runId, reason, ...(savedTo ? { savedTo } : {}) };
+    action.mutate({ input }, { onSuccess: onClose });
   };
   return (
     <ModalDialog title={`${STEPS[step].name}: ${run.runId}`} onClose={onClose}>
       <form className="stack" onSubmit={submit}>
         <p>{STEPS[step].words}</p>
+        {(step === "recover" || step === "reset") && !run.savedTo ? (
+          <Field label="Folder of its output, such as s3://bucket/stage/run=1/">
+            <input name="savedTo" required />
+          </Field>
+        ) : null}
         <Field label="Reason, for the history">
           <input name="reason" required />
         </Field>
