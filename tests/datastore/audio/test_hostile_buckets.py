@@ -223,7 +223,8 @@ async def test_silent_objects_end_their_import_after_a_few_of_them(
     assert await store.run_jobs("worker") == 1
     ended = await job_of(store, job)
     assert (ended.state, ended.message) == (JobState.FAILED, ONE_FAILURE[0])
-    assert 1 <= len(service.begun) <= import_job.CONCURRENT_READS
+    # On a busy machine the time of an object can end before its request is sent.
+    assert len(service.begun) <= import_job.CONCURRENT_READS
     await server.stop()
 
 
