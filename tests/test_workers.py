@@ -94,8 +94,11 @@ ENDLESS = """
 FAILS_LATER = """
     import time
     from pathlib import Path
+    import pytest
 
-    def test_fails_later():
+    # A worker asks for a test before it runs the one that it has, so it may hold two of these.
+    @pytest.mark.parametrize("number", range(4))
+    def test_fails_later(number):
         while not Path("begun").exists():
             time.sleep(0.01)
         assert False
