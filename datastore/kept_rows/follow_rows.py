@@ -1,7 +1,7 @@
 """Follows the rows that a pipeline keeps, and the values of a metric over such rows."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class FollowRows:
     access: Access
     changes: RowChanges
 
-    async def of_pipeline(self, id: str) -> AsyncIterator[Pipeline]:
+    async def of_pipeline(self, id: str) -> AsyncGenerator[Pipeline]:
         """Yield a pipeline, and again after each commit of its rows, whoever sees these.
 
         Ends when it is deleted or the caller no longer sees it. Raises NotFound at first.
@@ -45,7 +45,7 @@ class FollowRows:
             await self._wait(revisions, {ROWS_HEAD.key(id=id): count})
             (pipeline,) = await reading.many([id])
 
-    async def of_metric(self, id: str) -> AsyncIterator[Metric]:
+    async def of_metric(self, id: str) -> AsyncGenerator[Metric]:
         """Yield a metric, and again after each commit of rows of which it is made.
 
         Also after a change of the metric, or of one that it is made of. Ends when it is deleted or

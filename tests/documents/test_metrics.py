@@ -1,8 +1,16 @@
 """The access patterns of metrics, one test for each row."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from penstock.datastore.resources.changes import RowChanges
+from penstock.schema.core.relay import parse_key
 from tests.schema.kept_rows.energy import keep_energy, meter, run_rows
 from tests.schema.metrics.sample_metrics import CREATE, UPDATE, kwh, make_metric, read_values
-from tests.support.graphql_client import Ask, as_caller
+from tests.support.graphql_client import ROOT, Ask, as_caller
+from tests.support.loop_clock import let_tasks_run
 
 STRANGER = as_caller("eve", "/eu=admin")
 BY_NAME = """query($name: String!, $group: GroupPath) {
@@ -60,6 +68,40 @@ async def test_read_the_series_of_a_metric(ask: Ask) -> None:
     await run_rows(ask, pipeline, meter("/usa", "2025-01-01", 2))
     metric = await make_metric(ask, "energy", kwh())
     assert await read_values(ask, metric) == {"2025-01-01": "3"}
+
+
+async def follow_one_commit(
+    ask: Ask, pipeline: str, found: AsyncIterator[Any], at: RowChanges
+) -> Any:
+    """Read the first event and, after a commit of rows, the next one."""
+    first = await anext(found)
+    waiting = asyncio.ensure_future(anext(found))
+    await let_tasks_run()
+    await at.poll()
+    assert not waiting.done()
+    await run_rows(ask, pipeline, meter("/usa", "2025-01-01", 2))
+    await at.poll()
+    assert (await waiting).id == first.id
+    return first.name
+
+
+async def test_follow_the_rows_that_a_pipeline_keeps(ask: Ask) -> None:
+    """follow the rows that a pipeline keeps"""
+    pipeline = await keep_energy(ask)
+    changes = RowChanges(ask.store.table)
+    following = ask.store.open_session(ROOT).follow_rows(changes)
+    async with aclosing(following.of_pipeline(parse_key("Pipeline", pipeline))) as found:
+        assert await follow_one_commit(ask, pipeline, found, changes) == "Energy"
+
+
+async def test_follow_the_values_of_a_metric(ask: Ask) -> None:
+    """follow the values of a metric"""
+    pipeline = await keep_energy(ask)
+    metric = await make_metric(ask, "energy", kwh())
+    changes = RowChanges(ask.store.table)
+    following = ask.store.open_session(ROOT).follow_rows(changes)
+    async with aclosing(following.of_metric(parse_key("Metric", metric))) as found:
+        assert await follow_one_commit(ask, pipeline, found, changes) == "energy"
 
 
 async def test_delete_a_metric(ask: Ask) -> None:

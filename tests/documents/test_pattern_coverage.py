@@ -120,7 +120,8 @@ def test_a_row_says_how_by_which_method_and_for_which_system(row: Pattern) -> No
     owner: type = Session
     for name in path:
         held = getattr(owner, name, None)
-        made = held.func if isinstance(held, cached_property) else getattr(held, "fget", None)
+        getter = held.func if isinstance(held, cached_property) else getattr(held, "fget", None)
+        made = held if inspect.isfunction(held) else getter
         hint = get_type_hints(made or owner)["return" if made else name]
         owner = get_origin(hint) or hint
     found = getattr(owner, method)

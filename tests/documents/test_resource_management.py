@@ -18,6 +18,7 @@ from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import Caller, GroupPath
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import parse_key
+from tests.schema.metrics.sample_metrics import make_metric
 from tests.support.graphql_client import (
     CREATE,
     CREATE_GROUP,
@@ -80,6 +81,36 @@ async def test_create_a_group(ask: Ask) -> None:
     assert found == {"path": "/usa/northwest", "name": "The Northwest"}
     again = await ask.input(CREATE_GROUP, path="/usa/northwest")
     assert again["code"] == "NAME_TAKEN"
+
+
+UPDATE_GROUP = """mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { __typename
+  ...on UpdateGroupPayload { group { description tags { key value } state } }
+  ...on UserError { code } } }"""
+THROUGH_GROUP = "query($path: GroupPath!) { group(path: $path) { disabledThrough } }"
+
+
+async def test_describe_tag_disable_or_enable_a_group(ask: Ask) -> None:
+    """describe, tag, disable or enable a group"""
+    await ask.create_groups()
+    wanted = {"description": "Plants", "tags": tag_inputs("region=west"), "state": "DISABLED"}
+    refused = await ask.input(UPDATE_GROUP, NORTHWEST, path="/usa/northwest", **wanted)
+    assert refused == {"__typename": "NotPermitted", "code": "FORBIDDEN"}
+    done = await ask.input(UPDATE_GROUP, path="/usa/northwest", **wanted)
+    assert done["group"] == wanted
+    enabled = await ask.input(UPDATE_GROUP, path="/usa/northwest", state="ENABLED")
+    assert enabled["group"] == {**wanted, "state": "ENABLED"}
+
+
+async def test_tell_whether_anything_is_made_or_started_in_a_group(ask: Ask) -> None:
+    """tell whether anything is made or started in a group"""
+    await ask.create_groups()
+    place = {"path": "/usa/northwest"}
+    assert (await ask(THROUGH_GROUP, place)).value == {"disabledThrough": None}
+    await ask.input(UPDATE_GROUP, path="/usa", state="DISABLED")
+    assert (await ask(THROUGH_GROUP, place, NORTHWEST)).value == {"disabledThrough": "/usa"}
+    refused = await ask.input(CREATE, **draft("one", group="/usa/northwest"))
+    assert refused["code"] == "ILLEGAL_STATE"
+    assert await ask.names("/usa/northwest") == []
 
 
 async def test_delete_a_group(ask: Ask) -> None:
@@ -213,6 +244,20 @@ async def test_follow_the_pipelines_of_a_group(ask: Ask) -> None:
         await feed.poll()
         event = await anext(events)
         assert (event.change, event.record.name) == (ListChange.CHANGED, "followed")
+
+
+async def test_follow_the_metrics_of_a_group(ask: Ask) -> None:
+    """follow the metrics of a group"""
+    await ask.create_groups()
+    feed = ChangeFeed(ask.store.table, ask.store.clock)
+    session = ask.store.open_session(ROOT)
+    found = session.metric_events.follow(feed, GroupPath("/usa"), None, below=False)
+    async with aclosing(found) as events:
+        assert (await anext(events)).change is ListChange.RESET
+        made = await make_metric(ask, "followed")
+        await feed.poll()
+        event = await anext(events)
+        assert (event.change, event.id) == (ListChange.CHANGED, parse_key("Metric", made))
 
 
 async def test_follow_the_executions_of_a_group(ask: Ask) -> None:
