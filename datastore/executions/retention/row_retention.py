@@ -6,6 +6,7 @@ still read them. A process that dies leaves nothing half done.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -60,14 +61,13 @@ class RowRetention:
     async def drop(self, pipeline: str, days: int) -> int:
         """Let the rows of a pipeline leave that are older than so many days."""
         dropped = 0
-        for _ in range(MOST_STEPS):
-            try:
+        # What a conflict leaves, the next sweep finds again.
+        with suppress(RowsMoved, StaleRead):
+            for _ in range(MOST_STEPS):
                 step = await self._drop_some(pipeline, days)
-            except (RowsMoved, StaleRead):  # The next sweep finds them again.
-                break
-            dropped += step
-            if step < AT_ONCE:
-                break
+                dropped += step
+                if step < AT_ONCE:
+                    break
         return dropped
 
     async def _drop_some(self, pipeline: str, days: int) -> int:

@@ -93,7 +93,10 @@ def run_worker(session: pytest.Session, connection: Connection, number: int) -> 
             _run_tests(session, connection)
         finally:
             session._setupstate.teardown_exact(None)
-            session.config._ensure_unconfigure()
+            try:
+                session.config._ensure_unconfigure()
+            except* pytest.PytestUnraisableExceptionWarning:
+                pass  # What is only found to be open now belongs to no test.
             atexit._run_exitfuncs()
     except BrokenPipeError:
         pass  # The other process has ended.
