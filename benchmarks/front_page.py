@@ -10,19 +10,13 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import process_time
-from typing import Any
 
 from graphql import parse, print_ast, separate_operations
-from msgspec import structs
 
-from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.executions.create import ExecutionRequest
-from penstock.datastore.executions.listed_rows import list_items
-from penstock.datastore.executions.records import Execution, ExecutionState
-from penstock.datastore.executions.rows import execution_item
+from benchmarks.product.executions import add_executions
+from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Put
 from tests.support.application import open_application
 from tests.support.sample_resources import NORTHWEST, create_groups, make
 from tests.support.stores import open_files
@@ -42,28 +36,8 @@ STATES = (
 async def fill(store: Store) -> None:
     """Make the pipelines, and executions of the last day, newest last."""
     session = await create_groups(store)
-    samples = []
-    for n in range(PIPELINES):
-        pipeline = await make(session, NORTHWEST, f"Pipeline {n}", f"n={n}")
-        wanted = ExecutionRequest(pipeline_id=pipeline.id)
-        samples.append(await session.executions.creating.create(wanted))
-    rows = [row for n in range(EXECUTIONS) for row in rows_of(store, samples, n)]
-    for start in range(0, len(rows), 25):
-        await store.table.write([Put(row) for row in rows[start : start + 25]])
-
-
-def rows_of(store: Store, samples: list[Execution], number: int) -> list[Any]:
-    """The rows of one more execution of one of the pipelines."""
-    state, sample = STATES[number % len(STATES)], samples[number % len(samples)]
-    now = iso_timestamp(store.clock.now())
-    made = structs.replace(
-        sample,
-        id=store.clock.new_id(),
-        state=state,
-        started_at=now if state.is_over else None,
-        finished_at=now if state.is_over else None,
-    )
-    return [execution_item(made), *list_items(made).values()]
+    made = [await make(session, NORTHWEST, f"Pipeline {n}", f"n={n}") for n in range(PIPELINES)]
+    await add_executions(store, session, [one.id for one in made], EXECUTIONS, STATES)
 
 
 async def measure(store: Store, folder: Path) -> dict[str, float]:

@@ -1,6 +1,7 @@
-"""Ended executions in the lists of a filled catalogue, in the rows that the server writes."""
+"""Executions in the lists of a filled catalogue, in the rows that the server writes."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec import structs
 
@@ -14,28 +15,36 @@ from penstock.datastore.table.port import Item, Put
 
 _BATCH = 25
 _PIPELINES = 100
-_STATES = (
+ENDED: Final = (
     *[ExecutionState.SUCCESS] * 16,
     *[ExecutionState.FAILED] * 3,
     ExecutionState.CANCELLED,
 )
 
 
-async def add_executions(store: Store, session: Session, ids: Sequence[str], count: int) -> None:
-    """Add executions of up to a hundred of the pipelines, newest last."""
+async def add_executions(
+    store: Store,
+    session: Session,
+    ids: Sequence[str],
+    count: int,
+    states: Sequence[ExecutionState] = ENDED,
+) -> None:
+    """Add executions of up to a hundred of the pipelines, newest last, in the states in turn."""
     samples = [
         await session.executions.creating.create(ExecutionRequest(pipeline_id=id))
         for id in ids[:_PIPELINES]
     ]
-    rows = [row for n in range(count) for row in list_rows(store, samples, n)]
+    rows = [row for n in range(count) for row in list_rows(store, samples, states, n)]
     for start in range(0, len(rows), _BATCH):
         await store.table.write([Put(row) for row in rows[start : start + _BATCH]])
 
 
-def list_rows(store: Store, samples: Sequence[Execution], number: int) -> Iterator[Item]:
+def list_rows(
+    store: Store, samples: Sequence[Execution], states: Sequence[ExecutionState], number: int
+) -> Iterator[Item]:
     """Yield the rows of one more execution of one of the pipelines."""
-    state, sample = _STATES[number % len(_STATES)], samples[number % len(samples)]
-    now = iso_timestamp(store.clock.now())
+    state, sample = states[number % len(states)], samples[number % len(samples)]
+    now = iso_timestamp(store.clock.now()) if state.is_over else None
     made = structs.replace(
         sample, id=store.clock.new_id(), state=state, started_at=now, finished_at=now
     )
