@@ -1,7 +1,7 @@
 """The events of lists that a client follows, and the subscriptions that send them."""
 
 from collections.abc import AsyncIterator, Callable
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import strawberry
 from strawberry import UNSET
@@ -11,6 +11,7 @@ from penstock.datastore.change_log.follow import ListChange, ListEvent
 from penstock.datastore.executions.records import Execution as ExecutionRecord
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.jobs.jobs import Job as JobRecord
+from penstock.datastore.resources.follow_list import ResourceEvents
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers.cursors import digest_of_list
 from penstock.schema.core.context import Info, unset_to_none
@@ -54,6 +55,18 @@ AfterEvent: TypeAlias = Annotated[
 ]
 CHANGE = "The kind of the event."
 POSITION = "The place of the event, from which the subscription can be resumed."
+
+
+class _FollowedPlace(NamedTuple):
+    """The group whose list is followed, and the event after which the list is resumed."""
+
+    group: GroupPath | None
+    below: bool
+    after: str | None
+
+    @classmethod
+    def of(cls, group: GroupPath | None, below: bool | None, after: str | None) -> "_FollowedPlace":
+        return cls(unset_to_none(group), bool(below), unset_to_none(after))
 
 
 @strawberry.type(description="An event of the list of a group's pipelines.")
@@ -111,19 +124,14 @@ class ListSubscription:
         include_child_groups: ChildGroupsToFollow = False,
         after: AfterEvent = UNSET,
     ) -> AsyncIterator[PipelineEvent]:
-        context = info.context
-        list_identity = ("pipelinesChanged", unset_to_none(group), bool(include_child_groups))
-
         def show(event: ListEvent, id: strawberry.ID | None, position: str) -> PipelineEvent:
             return PipelineEvent(
                 change=event.change, pipeline_id=id, pipeline=event.record, position=position
             )
 
-        start = _open_position(info, list_identity, unset_to_none(after))
-        events = context.session.pipeline_events.follow(
-            context.changes.feed, unset_to_none(group), start, below=bool(include_child_groups)
-        )
-        return _show_events(info, list_identity, "Pipeline", events, show)
+        place = _FollowedPlace.of(group, include_child_groups, after)
+        events = info.context.session.pipeline_events
+        return _follow_resources(info, "Pipeline", events, place, show)
 
     @strawberry.subscription(
         graphql_type=MetricEvent,
@@ -137,19 +145,14 @@ class ListSubscription:
         include_child_groups: ChildGroupsToFollow = False,
         after: AfterEvent = UNSET,
     ) -> AsyncIterator[MetricEvent]:
-        context = info.context
-        list_identity = ("metricsChanged", unset_to_none(group), bool(include_child_groups))
-
         def show(event: ListEvent, id: strawberry.ID | None, position: str) -> MetricEvent:
             return MetricEvent(
                 change=event.change, metric_id=id, metric=event.record, position=position
             )
 
-        start = _open_position(info, list_identity, unset_to_none(after))
-        events = context.session.metric_events.follow(
-            context.changes.feed, unset_to_none(group), start, below=bool(include_child_groups)
-        )
-        return _show_events(info, list_identity, "Metric", events, show)
+        place = _FollowedPlace.of(group, include_child_groups, after)
+        events = info.context.session.metric_events
+        return _follow_resources(info, "Metric", events, place, show)
 
     @strawberry.subscription(
         graphql_type=ExecutionListEvent,
@@ -198,6 +201,20 @@ class ListSubscription:
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
     ) -> AsyncIterator[JobRecord]:
         return info.context.session.jobs.follow(info.context.changes, parse_key("Job", id))
+
+
+def _follow_resources(
+    info: Info,
+    type_name: str,
+    listed: ResourceEvents,
+    place: _FollowedPlace,
+    show: Callable[[ListEvent, strawberry.ID | None, str], Event],
+) -> AsyncIterator[Event]:
+    """Follow the list of a kind of resource."""
+    list_identity = (f"{type_name.lower()}sChanged", place.group, place.below)
+    start = _open_position(info, list_identity, place.after)
+    events = listed.follow(info.context.changes.feed, place.group, start, below=place.below)
+    return _show_events(info, list_identity, type_name, events, show)
 
 
 def _open_position(info: Info, list_identity: tuple[Any, ...], after: str | None) -> int | None:

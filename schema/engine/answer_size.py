@@ -12,6 +12,8 @@ from typing import Final
 import msgspec
 from graphql import GraphQLEnumType, GraphQLField, TypeNameMetaFieldDef, get_named_type
 
+from penstock.datastore.roles import MAX_GROUP_BYTES
+from penstock.schema.core.relay import MAX_ID_LENGTH
 from penstock.schema.core.text_bounds import most_characters
 
 _CHARACTER_BYTES: Final = 6
@@ -23,8 +25,8 @@ _SCALARS: Final[Mapping[str, float]] = {
     "Boolean": 5,
     "DateTime": 26,
     "Float": 25,
-    "GroupPath": 6 * 512,
-    "ID": 2_050,
+    "GroupPath": 2 + MAX_GROUP_BYTES * _CHARACTER_BYTES,
+    "ID": 2 + MAX_ID_LENGTH,
     "Int": 11,
     "Long": 22,
 }

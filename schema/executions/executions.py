@@ -239,6 +239,13 @@ ExpiresIn = Annotated[
 ]
 
 
+async def _read_download(
+    info: Info, execution: records.Execution, kind: FileKind, expires_in: int | None
+) -> FileDownload:
+    downloads = info.context.session.executions.downloads
+    return file_download(await downloads.one(execution, kind, unset_to_none(expires_in)))
+
+
 @strawberry.type(description="An execution of one version of a pipeline over one input.")
 class Execution(Node):
     pipeline_version: int = strawberry.field(
@@ -407,10 +414,7 @@ class Execution(Node):
     async def input_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
-        downloads = info.context.session.executions.downloads
-        return file_download(
-            await downloads.one(execution, FileKind.INPUT, unset_to_none(expires_in))
-        )
+        return await _read_download(info, execution, FileKind.INPUT, expires_in)
 
     @strawberry.field(
         description="The download of the output, which exists once the execution has succeeded."
@@ -419,10 +423,7 @@ class Execution(Node):
     async def output_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
-        downloads = info.context.session.executions.downloads
-        return file_download(
-            await downloads.one(execution, FileKind.OUTPUT, unset_to_none(expires_in))
-        )
+        return await _read_download(info, execution, FileKind.OUTPUT, expires_in)
 
     @strawberry.field(
         description="The download of the rejected rows, which exists once the execution has "
@@ -432,10 +433,7 @@ class Execution(Node):
     async def errors_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
-        downloads = info.context.session.executions.downloads
-        return file_download(
-            await downloads.one(execution, FileKind.ERRORS, unset_to_none(expires_in))
-        )
+        return await _read_download(info, execution, FileKind.ERRORS, expires_in)
 
     @strawberry.field(
         metadata=price_metadata(10),
