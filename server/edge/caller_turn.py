@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from penstock.server.edge.rate_limit import FairTurns
-from penstock.server.edge.response import LARGE_BYTES
+from penstock.server.edge.response import LARGE_BYTES, send_until_taken
 
 
 class CallerTurn:
@@ -64,8 +64,6 @@ class _LargeResponse(Response):
                     "headers": self.raw_headers,
                 }
             )
-            await send({"type": "http.response.body", "body": self.body, "more_body": True})
-            # Servers take this one when the client has taken the rest.
-            await send({"type": "http.response.body", "body": b""})
+            await send_until_taken(send, self.body)
         finally:
             self._turn.leave()

@@ -153,11 +153,16 @@ class HttpResponse(msgspec.Struct, frozen=True):
             headers.append((b"content-length", b"%d" % len(self.body)))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         if len(self.body) > LARGE_BYTES:
-            await send({"type": "http.response.body", "body": self.body, "more_body": True})
-            # Servers take this one when the client has taken the rest.
-            await send({"type": "http.response.body", "body": b""})
+            await send_until_taken(send, self.body)
         else:
             await send({"type": "http.response.body", "body": self.body})
+
+
+async def send_until_taken(send: Send, body: bytes | memoryview) -> None:
+    """Send a whole body; this returns when the client has taken it from the server."""
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    # Servers take this one when the client has taken the rest.
+    await send({"type": "http.response.body", "body": b""})
 
 
 def encode_headers(named: Mapping[str, str]) -> RawHeaders:

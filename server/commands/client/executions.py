@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from penstock.server.commands.client.file_run import follow_execution
-from penstock.server.commands.client.find_by_name import find_pipeline
+from penstock.server.commands.client.find_by_name import find_by_name
 from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.commands.client.listings import (
     FIRST_PAGE,
@@ -83,7 +83,7 @@ async def _list(
 ) -> CommandOutput:
     wanted = [state.upper() for state in states] or None
     async with server.client() as client:
-        id = await find_pipeline(client, pipeline, group or server.read_profile().group)
+        id = await find_by_name(client, "pipeline", pipeline, group or server.read_profile().group)
         found = await client.execute(LIST, id=id, states=wanted, **page.variables())
     return print_page(found["executions"], COLUMNS, "No execution.")
 

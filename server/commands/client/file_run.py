@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.server.commands.client.find_by_name import find_pipeline
+from penstock.server.commands.client.find_by_name import find_by_name
 from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.commands.client.run_files import STANDARD, open_input
 from penstock.server.core.command_output import CommandFailed
@@ -72,7 +72,7 @@ async def run_file(
     user interrupts it once the server has taken over.
     """
     file_run.remove_earlier_results()
-    pipeline = await find_pipeline(client, file_run.pipeline, file_run.group)
+    pipeline = await find_by_name(client, "pipeline", file_run.pipeline, file_run.group)
     arguments = {
         "pipelineId": pipeline,
         "maxFailedRows": file_run.max_failed_rows,

@@ -20,11 +20,6 @@ CHILDREN = """query($path: GroupPath!, $after: String) { group(path: $path) {
   children(first: 100, after: $after) { nodes { path } pageInfo { hasNextPage endCursor } } } }"""
 
 
-async def find_pipeline(client: GraphQLClient, name: str, group: str | None) -> str:
-    """Return the global id of a pipeline, as `find_by_name` does."""
-    return await find_by_name(client, "pipeline", name, group)
-
-
 async def find_by_name(client: GraphQLClient, noun: Noun, name: str, group: str | None) -> str:
     """Return the global id of what has the name.
 

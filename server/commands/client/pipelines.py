@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from penstock.server.commands.client.find_by_name import find_pipeline
+from penstock.server.commands.client.find_by_name import find_by_name
 from penstock.server.commands.client.listings import (
     FIRST_PAGE,
     PageOptions,
@@ -91,7 +91,7 @@ async def _list(
 
 async def _show(server: ServerOptions, pipeline: str, group: str | None) -> CommandOutput:
     async with server.client() as client:
-        id = await find_pipeline(client, pipeline, group or server.read_profile().group)
+        id = await find_by_name(client, "pipeline", pipeline, group or server.read_profile().group)
         return print_fields(await client.execute(SHOW, id=id))
 
 
