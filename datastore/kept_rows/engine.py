@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
@@ -31,6 +32,9 @@ _READERS: Final = TurnThreads("rows read", 2, most_of_one=1)
 
 _WRITERS: Final = TurnThreads("rows write", 2, most_of_one=1)
 """The parts of executions are written in threads of their own: they may take minutes."""
+
+_INTERRUPT_AGAIN: Final = 0.1
+"""The seconds after which a query that goes on is interrupted again."""
 
 MISSING: Final = "This server keeps no rows: install it with the extra `results`."
 
@@ -97,7 +101,9 @@ class RowsEngine:
             query.interrupt()
             if not query.has_begun:
                 running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+            # An interrupt between two statements ends neither, so it is repeated.
+            while not (await asyncio.wait([running], timeout=_INTERRUPT_AGAIN))[0]:
+                query.interrupt()
             raise
         finally:
             payer.pay(query.seconds)
@@ -121,11 +127,14 @@ class _Query(Generic[T]):
         self.seconds = 0.0
 
     def interrupt(self) -> None:
-        """End the query soon; from any thread."""
+        """End the statement that runs; from any thread."""
+        import duckdb  # noqa: PLC0415 - it comes with an extra
+
         self._is_interrupted = True
         connection = self._connection
         if connection is not None:
-            connection.interrupt()
+            with suppress(duckdb.ConnectionException):  # The query has just closed it.
+                connection.interrupt()
 
     def run(self) -> T:
         self.has_begun = True

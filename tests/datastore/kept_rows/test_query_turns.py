@@ -17,6 +17,7 @@ from penstock.datastore.roles import Caller, Role
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.kept_rows.plants import SUM, run_file
+from tests.support.loop_clock import let_tasks_run
 from tests.support.patience import until
 from tests.support.work_account import Account
 
@@ -74,6 +75,24 @@ async def test_a_query_whose_caller_goes_is_interrupted_and_paid() -> None:
         await running
     assert account.owed > 0
     assert await engine.read(lambda _: 1, QueryPayer("eve")) == 1
+
+
+async def test_a_query_is_interrupted_that_begins_a_statement_after_its_caller_went() -> None:
+    engine = RowsEngine()
+    begun, caller_went = threading.Event(), threading.Event()
+
+    def work(connection: Any) -> None:
+        begun.set()
+        caller_went.wait()
+        connection.execute(LONG).fetchall()
+
+    running = asyncio.create_task(engine.read(work, QueryPayer("eve")))
+    await until(begun.is_set)
+    running.cancel()
+    await let_tasks_run()
+    caller_went.set()
+    with pytest.raises(asyncio.CancelledError):
+        await running
 
 
 async def test_a_query_that_waits_for_its_turn_is_cancelled_before_it_begins() -> None:
