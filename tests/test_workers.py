@@ -103,6 +103,15 @@ FAILS_LATER = """
             time.sleep(0.01)
         assert False
 """
+HANGING = """
+    import signal
+    import pytest
+
+    @pytest.mark.parametrize("number", range(9))
+    def test_may_hang(number):
+        while number == 4:
+            signal.pause()
+"""
 UNFIT = """
     import os
 
@@ -114,6 +123,7 @@ UNFIT = """
         os.environ["MAIN"] = str(os.getpid())
 """
 ONE = "def test_one(): pass"
+KILLED = "the worker ended with -9 while it ran this test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +174,16 @@ def read_report(folder: Path) -> dict[str, list[tuple[str, ...]]]:
     }
 
 
+def failures_in(folder: Path) -> set[tuple[str, str]]:
+    """Return the tests that failed, and why."""
+    return {
+        (name, why)
+        for name, parts in read_report(folder).items()
+        for tag, why, _, _ in parts
+        if tag == "failure"
+    }
+
+
 def test_workers_report_what_one_process_reports(tmp_path: Path) -> None:
     told = []
     for workers in ("1", "3"):
@@ -191,14 +211,15 @@ def test_one_worker_runs_what_shares_something(tmp_path: Path) -> None:
 def test_a_test_that_ends_its_worker_fails_and_the_others_run(tmp_path: Path) -> None:
     code, printed = run_pytest(tmp_path, "--workers", "2", test_deadly=DEADLY)
     assert (code, printed.splitlines()[-1][:20]) == (1, "1 failed, 8 passed i")
-    failures = {
-        (name, why)
-        for name, parts in read_report(tmp_path).items()
-        for tag, why, _, _ in parts
-        if tag == "failure"
-    }
-    why = "the worker ended with -9 while it ran this test"
-    assert failures == {("test_may_end_the_process[4]", why)}
+    assert failures_in(tmp_path) == {("test_may_end_the_process[4]", KILLED)}
+
+
+def test_a_test_that_hangs_fails_and_the_others_run(tmp_path: Path) -> None:
+    code, printed = run_pytest(
+        tmp_path, "--workers", "2", "--hung-seconds", "5", test_hanging=HANGING
+    )
+    assert (code, printed.splitlines()[-1][:20]) == (1, "1 failed, 8 passed i")
+    assert failures_in(tmp_path) == {("test_may_hang[4]", KILLED)}
 
 
 def test_the_first_failure_ends_the_other_workers(tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ class RowsEngine:
             # An interrupt between two statements ends neither, so it is repeated.
             while not (await asyncio.wait([running], timeout=_INTERRUPT_AGAIN))[0]:
                 query.interrupt()
+            await asyncio.gather(running, return_exceptions=True)  # Nobody wants its result.
             raise
         finally:
             payer.pay(query.seconds)

@@ -8,6 +8,7 @@ client of a store.
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.patience import HUNG_SECONDS
 from tests.support.workers.shares import Shares
 from tests.support.workers.worker import (
     HookCall,
@@ -30,6 +32,12 @@ from tests.support.workers.worker import (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", type=int, default=1, help="processes that run the tests")
+    parser.addoption(
+        "--hung-seconds",
+        type=float,
+        default=HUNG_SECONDS + 60,
+        help="the time after which a worker is killed with its test, which fails",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,6 +56,8 @@ class Worker:
     connection: Connection
     given: list[int] = field(default_factory=list)
     running: int | None = None
+    since: float = 0.0
+    """The time at which it was last heard of."""
 
 
 class ForkedRun:
@@ -56,6 +66,7 @@ class ForkedRun:
     def __init__(self, config: pytest.Config, number: int) -> None:
         self._config = config
         self._number = number
+        self._hung_seconds: float = config.getoption("hung_seconds")
         self._forked = 0
         self._workers: dict[Connection, Worker] = {}
 
@@ -80,6 +91,7 @@ class ForkedRun:
 
     def _listen(self) -> None:
         while self._workers:
+            self._kill_hung_workers()
             for connection in self._wait():
                 self._hear(self._workers[connection])
                 if self._session.shouldfail:
@@ -91,9 +103,16 @@ class ForkedRun:
         """Return the connections with messages; Ctrl-C counts here, amid no message."""
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         try:
-            return wait(list(self._workers))
+            return wait(list(self._workers), self._hung_seconds / 10)
         finally:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+    def _kill_hung_workers(self) -> None:
+        """End workers whose test hangs, or the run would end with nothing told of it."""
+        for worker in self._workers.values():
+            if time.monotonic() - worker.since > self._hung_seconds:
+                with suppress(ProcessLookupError):
+                    os.killpg(worker.process, signal.SIGKILL)
 
     def _fork(self) -> None:
         assert active_count() == 1, "a thread from the collection of tests would miss in its forks"
@@ -107,7 +126,7 @@ class ForkedRun:
         if process == 0:
             run_worker(self._session, its, self._forked)
         its.close()
-        self._workers[mine] = Worker(process, mine)
+        self._workers[mine] = Worker(process, mine, since=time.monotonic())
 
     @contextmanager
     def _without_capture(self) -> Iterator[None]:
@@ -129,6 +148,7 @@ class ForkedRun:
         except (EOFError, ConnectionResetError):
             self._note_end(worker)
             return
+        worker.since = time.monotonic()
         match message:
             case ShareWanted():
                 share = self._shares.take()
