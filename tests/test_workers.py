@@ -150,7 +150,7 @@ def start_pytest(folder: Path, *options: str, **files: str) -> Run:
         program = start_program(
             *("pytest", "-q", "-p", "tests.support.workers.plugin", "-p", "no:cacheprovider"),
             *("--junit-xml=report.xml", *options),
-            variables=environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"),
+            variables=environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS=""),
             output=output,
             errors=output,
         )
