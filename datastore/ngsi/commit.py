@@ -165,24 +165,16 @@ class BatchCommitter:
             raise
 
     async def write_dead_letters(self, dead: Iterable[DeadEvent], *, attempts: int) -> list[Write]:
-        """Write dead events to a file; return the letters' rows, one for each service path."""
-        ordered = sorted(dead, key=_service_path)
-        if not ordered:
-            return []
-        file = await self.letter_files.write(self.clock, ordered)
-        rows, line = [], 0
-        for _, group in groupby(ordered, key=_service_path):
-            together = list(group)
-            rows.append(dead_letter_insert(self._dead_letter(together, file, line, attempts)))
-            line += len(together)
+        """Write dead events to files; return the letters' rows, one for each service path."""
+        rows = []
+        for _, group in groupby(sorted(dead, key=_service_path), key=_service_path):
+            rows.append(dead_letter_insert(await self._write_letter(list(group), attempts)))
         return rows
 
-    def _dead_letter(
-        self, together: Sequence[DeadEvent], file: str, line: int, attempts: int
-    ) -> DeadLetter:
-        first = together[0]
+    async def _write_letter(self, together: Sequence[DeadEvent], attempts: int) -> DeadLetter:
+        first, id = together[0], self.clock.new_id()
         return DeadLetter(
-            id=self.clock.new_id(),
+            id=id,
             service=first.service,
             path=first.path,
             reason=first.reason,
@@ -190,8 +182,8 @@ class BatchCommitter:
             attempts=attempts,
             first_seen=recv_time(min(each.at for each in together)),
             created_at=self.clock.timestamp(),
-            file=file,
-            line=line,
+            file=await self.letter_files.write(self.clock, id, together),
+            line=0,
             code=first.code,
         )
 

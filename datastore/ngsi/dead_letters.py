@@ -40,6 +40,7 @@ from penstock.datastore.text import is_id
 FOLDER: Final = "ngsi/dead-letters"
 RESULT_LIFETIME: Final = timedelta(days=1)
 
+_SUFFIX: Final = ".ndjson.gz"
 _REPLAYED = "replayedEvents"
 _WAITING = AllOf((Exists(), Missing(_REPLAYED)))
 """The condition that a letter was not replayed."""
@@ -141,6 +142,11 @@ class DeadLetter(Record, frozen=True, kw_only=True):
     line: int
     code: ErrorCode | None = None
 
+    @property
+    def owns_file(self) -> bool:
+        """Whether no other letter has its events in the same file."""
+        return self.file.endswith(f"/{self.id}{_SUFFIX}")
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
@@ -210,7 +216,10 @@ async def find_letters(table: Table, ids: Sequence[str]) -> list[DeadLetter | Re
 
 @dataclass(frozen=True, slots=True)
 class LetterFiles:
-    """The files of dead letters: letters made together share a file, each has a range of lines."""
+    """The files of dead letters, one for each.
+
+    Letters that an older release made together share a file, in which each has a range of lines.
+    """
 
     lines: LineFiles[DeadEvent]
 
@@ -218,9 +227,9 @@ class LetterFiles:
     def of(cls, files: Files) -> "LetterFiles":
         return cls(LineFiles.of(files, DeadEvent))
 
-    async def write(self, clock: Clock, dead: Sequence[DeadEvent]) -> str:
-        """Write the events of letters to a new file of this day; return its name."""
-        file = f"{FOLDER}/{clock.now():%Y-%m-%d}/{clock.new_id()}.ndjson.gz"
+    async def write(self, clock: Clock, letter: str, dead: Sequence[DeadEvent]) -> str:
+        """Write the events of a letter to a file of its own of this day; return its name."""
+        file = f"{FOLDER}/{clock.now():%Y-%m-%d}/{letter}{_SUFFIX}"
         await self.lines.write(file, dead)
         return file
 

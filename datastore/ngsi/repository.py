@@ -1,5 +1,6 @@
-"""One caller's access to received notifications: read them, count them, and replay letters."""
+"""One caller's access to received notifications: read and count them, replay and delete letters."""
 
+from asyncio import gather
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -8,6 +9,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import notification_units
+from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.errors import (
     ErrorCode,
     LimitExceeded,
@@ -21,6 +23,7 @@ from penstock.datastore.ngsi.dead_letters import (
     DeadLetter,
     LetterFiles,
     ReplayResult,
+    dead_letter_delete,
     find_letters,
     list_letters,
 )
@@ -47,10 +50,15 @@ from penstock.datastore.ngsi.table_names import (
 )
 from penstock.datastore.objects.port import Files
 from penstock.datastore.roles import Role
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.instrumentation import Units
 from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.port import Put
 
 MAX_REPLAYED: Final = 100
+MAX_DELETED: Final = 50
+"""A transaction has two rows for each letter that it deletes."""
+
 POLL_SECONDS: Final = 1.0
 
 _PAGE = 100
@@ -170,7 +178,7 @@ class IngestRepository:
         if len(ids) > MAX_REPLAYED:
             raise LimitExceeded("dead letters at a time", MAX_REPLAYED, len(ids), ["ids"])
         replays, waiting = LetterReplays(), list[DeadLetter]()
-        for each in await self._replayable(ids):
+        for each in await self._find_letters(ids, Role.CONTRIBUTOR):
             if isinstance(each, ReplayResult):
                 replays.replayed.append(each)
             else:
@@ -184,8 +192,46 @@ class IngestRepository:
                 replays.failures.append(ReplayFailure(letter.id, error.code, error.message))
         return replays
 
-    async def _replayable(self, ids: Sequence[str]) -> list[DeadLetter | ReplayResult]:
-        """Find letters, or the results of their replays, that the caller may replay; each once."""
+    async def delete_letters(self, ids: Sequence[str]) -> list[DeadLetter]:
+        """Delete letters and their files; the caller must be an admin of each service path.
+
+        If one of the letters does not exist, or was replayed, or the caller may not delete it, none
+        is deleted. One transaction of two rows for each letter; their events stay counted.
+        """
+        if len(ids) > MAX_DELETED:
+            raise LimitExceeded("dead letters at a time", MAX_DELETED, len(ids), ["ids"])
+        async for _ in Attempts():
+            found = await self._find_letters(ids, Role.ADMIN)
+            replayed = {each.letter.id for each in found if isinstance(each, ReplayResult)}
+            if replayed:
+                gone = [n for n, id in enumerate(ids) if id in replayed]
+                raise NotFound.in_list("dead letter", "ids", gone)
+            letters = [each for each in found if isinstance(each, DeadLetter)]
+            try:
+                await self._remove_letters(letters)
+            except StaleRead:
+                continue
+            return letters
+        raise Unavailable("Other calls are changing these dead letters; try again.")
+
+    async def _remove_letters(self, letters: Sequence[DeadLetter]) -> None:
+        """Remove letters that are as they were read, then their files; raises StaleRead."""
+        files = [
+            StagedFile(self.access, letter.id, letter.file)
+            for letter in letters
+            if letter.owns_file
+        ]
+        staged = [Write(Put(file.row())) for file in files]
+        await commit(self.access.table, [*map(dead_letter_delete, letters), *staged])
+        await gather(*(file.try_drop() for file in files))
+
+    async def _find_letters(
+        self, ids: Sequence[str], role: Role
+    ) -> list[DeadLetter | ReplayResult]:
+        """Find letters, or the results of their replays, for which a caller has a role; each once.
+
+        Raises NotFound with the positions of those that the caller does not see.
+        """
         found, missing = {}, []
         for n, each in enumerate(await find_letters(self.access.table, ids)):
             letter = each.letter if isinstance(each, ReplayResult) else each
@@ -196,7 +242,7 @@ class IngestRepository:
         if missing:
             raise NotFound.in_list("dead letter", "ids", missing)
         for letter, _ in found.values():
-            self.directory.require_role(Role.CONTRIBUTOR, letter.service, letter.path)
+            self.directory.require_role(role, letter.service, letter.path)
         return [each for _, each in found.values()]
 
     async def previews(

@@ -1,4 +1,4 @@
-"""The NGSI mutations: replay dead letters, and replace name mappings and grouping rules."""
+"""The NGSI mutations: replay and delete dead letters, and replace the naming rules."""
 
 from typing import Annotated
 
@@ -50,6 +50,14 @@ class ReplayDeadLettersPayload:
     )
 
 
+@strawberry.type(description="The result of deleting dead letters.")
+class DeleteDeadLettersPayload:
+    letters: list[dead_letters.DeadLetter] = strawberry.field(
+        graphql_type=list[NgsiDeadLetter],
+        description="The dead letters as they were before they were deleted.",
+    )
+
+
 @strawberry.type(description="The result of replacing the name mappings.")
 class PutNameMappingsPayload:
     naming_rules: NamingDocuments = strawberry.field(
@@ -69,6 +77,13 @@ ReplayDeadLettersResult = Annotated[
     strawberry.union(
         "ReplayDeadLettersResult",
         description="The result of each dead letter, or the reason why none was replayed.",
+    ),
+]
+DeleteDeadLettersResult = Annotated[
+    DeleteDeadLettersPayload | NotFound | NotPermitted | LimitExceeded,
+    strawberry.union(
+        "DeleteDeadLettersResult",
+        description="The deleted dead letters, or the reason why none was deleted.",
     ),
 ]
 PutNameMappingsResult = Annotated[
@@ -92,6 +107,14 @@ class ReplayDeadLettersInput:
     ids: list[strawberry.ID] = strawberry.field(
         description="The ids of at most 100 dead letters. If one of them does not exist, or the "
         "caller may not replay it, none is replayed."
+    )
+
+
+@strawberry.input(description="The dead letters to delete.")
+class DeleteDeadLettersInput:
+    ids: list[strawberry.ID] = strawberry.field(
+        description="The ids of at most 50 dead letters. If one of them does not exist, was "
+        "replayed, or the caller may not delete it, none is deleted."
     )
 
 
@@ -125,6 +148,20 @@ class NgsiMutation:
     ) -> ReplayDeadLettersPayload:
         replays = await info.context.session.notifications.replay(input.ids)
         return ReplayDeadLettersPayload(replayed=replays.replayed, failures=replays.failures)
+
+    @strawberry.mutation(
+        graphql_type=DeleteDeadLettersResult,
+        description="Delete dead letters with their contents, for ever. The caller must be an "
+        "admin at their service paths. All are deleted or none. Their updates stay counted as "
+        "dead-lettered.",
+        metadata=price_metadata(1, "input"),
+    )
+    @staticmethod
+    async def delete_dead_letters(
+        info: Info, input: InputOf[DeleteDeadLettersInput]
+    ) -> DeleteDeadLettersPayload:
+        letters = await info.context.session.notifications.delete_letters(input.ids)
+        return DeleteDeadLettersPayload(letters=letters)
 
     @strawberry.mutation(
         graphql_type=PutNameMappingsResult,

@@ -11,6 +11,7 @@ from tests.datastore.ngsi.stored_samples import store_dead_letter, store_samples
 from tests.support.graphql_client import Ask, as_caller
 
 CARLA = as_caller("carla", "/vehicles/4wheels=contributor")
+ADA = as_caller("ada", "/vehicles=admin")
 PATH = """query($service: String!, $path: String!) { ngsiService(name: $service) {
   servicePath(path: $path) { %s } } }"""
 SPEED = 'entity(id: "car1", type: "car") { attribute(name: "speed") { %s } }'
@@ -19,6 +20,9 @@ DESTINATIONS = """{ ngsiService(name: "vehicles") { destinations { nodes {
   table dataModel encoding namedService namedPath namedEntity namedType } } } }"""
 REPLAY = """mutation($input: ReplayDeadLettersInput!) { replayDeadLetters(input: $input) {
   __typename ...on ReplayDeadLettersPayload { replayed { letter { id } events dead } }
+  ...on UserError { code message path } } }"""
+DELETE = """mutation($input: DeleteDeadLettersInput!) { deleteDeadLetters(input: $input) {
+  __typename ...on DeleteDeadLettersPayload { letters { id } }
   ...on UserError { code message path } } }"""
 PUT = """mutation($mappings: String!, $grouping: String!) {
   a: putNameMappings(input: {document: $mappings}) { __typename }
@@ -160,6 +164,24 @@ async def test_try_dead_letters_again(store: Store, tmp_path: Path) -> None:
             ServicePath("vehicles", "/4wheels")
         )
         assert (counts.received, counts.dead_lettered) == (2, 1)
+
+
+async def test_delete_dead_letters(ask: Ask) -> None:
+    """delete dead letters"""
+    ids = [await store_dead_letter(ask.store, reason=reason) for reason in ("one", "two", "three")]
+    shown = "deadLetters(first: 1) { nodes { id } pageInfo { hasNextPage } }"
+    refused = await ask(DELETE, {"input": {"ids": ids[:2]}}, CARLA)
+    assert (refused.value["__typename"], refused.value["code"]) == ("NotPermitted", "FORBIDDEN")
+    counts = "counts { received deadLettered }"
+    before = await of_path(ask, counts)
+    told = await ask(DELETE, {"input": {"ids": ids[:2]}}, ADA)
+    assert told.value == {
+        "__typename": "DeleteDeadLettersPayload",
+        "letters": [{"id": id} for id in ids[:2]],
+    }
+    left = {"nodes": [{"id": ids[2]}], "pageInfo": {"hasNextPage": False}}
+    assert (await of_path(ask, shown))["deadLetters"] == left
+    assert await of_path(ask, counts) == before
 
 
 async def test_get_and_put_naming_rules(ask: Ask) -> None:

@@ -288,6 +288,12 @@ def ngsi_cases(world: World) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
                 {"in": {"ids": [world.letter]}},
             )
         ],
+        "deleteDeadLetters": [
+            (
+                mutation("deleteDeadLetters", "DeleteDeadLettersInput"),
+                {"in": {"ids": [world.letter]}},
+            )
+        ],
         "putNameMappings": [(mutation("putNameMappings", "PutNameMappingsInput"), document)],
         "putGroupingRules": [(mutation("putGroupingRules", "PutGroupingRulesInput"), document)],
     }

@@ -305,6 +305,19 @@ CASES: dict[tuple[str, str], Case] = {
         ["ids"],
         {"limit": "dead letters at a time", "maximum": 100, "actual": 101},
     ),
+    ("DeleteDeadLettersResult", "NotFound"): Case(
+        "deleteDeadLetters", {"ids": [ABSENT]}, "NOT_FOUND", ["ids"]
+    ),
+    ("DeleteDeadLettersResult", "NotPermitted"): Case(
+        "deleteDeadLetters", {"ids": ["letter"]}, "FORBIDDEN", None, {}, READER
+    ),
+    ("DeleteDeadLettersResult", "LimitExceeded"): Case(
+        "deleteDeadLetters",
+        {"ids": [ABSENT] * 51},
+        "LIMIT_EXCEEDED",
+        ["ids"],
+        {"limit": "dead letters at a time", "maximum": 50, "actual": 51},
+    ),
     **{
         (f"Put{rules}Result", member): Case(f"put{rules}", {"document": document}, *told)
         for rules, problem in (("NameMappings", "mappings"), ("GroupingRules", "rules"))

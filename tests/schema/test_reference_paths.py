@@ -21,6 +21,7 @@ REFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
     "CreateExecutionInput.pipelineId": ("Pipeline", {}),
     "DatasetContentInput.upload": ("", {"columns": CONTENT["columns"]}),
     "ImportAudioInput.storageId": ("Storage", {}),
+    "DeleteDeadLettersInput.ids": ("", {}),
     "MovePlaylistEntriesInput.after": ("", {"id": "list", "entryIds": ["entry"]}),
     "MovePlaylistEntriesInput.entryIds": ("", {"id": "list"}),
     "RemovePlaylistEntriesInput.entryIds": ("", {"id": "list"}),

@@ -49,6 +49,10 @@ async def cases(ask: Ask) -> dict[tuple[str, str], tuple[dict[str, Any], list[in
             {"id": id, "audioIds": [first, NO_AUDIO, second, NO_AUDIO]},
             [1, 3],
         ),
+        ("deleteDeadLetters", "ids"): (
+            {"ids": [letter, ABSENT, letter, "no id", global_id("Audio", first)]},
+            [1, 3, 4],
+        ),
         ("movePlaylistEntries", "entryIds"): (
             {"id": id, "entryIds": [ABSENT, entry, "x"], "after": other},
             [0, 2],

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "5529b3efdac77db45e04e5c0b7626c807cb3f7e241fe5bc85de38a4b8ff1ac98"
+STRUCTURE = "dd0305531b5c66376392c2ff796338be772d468f86dfbebea6118758c474551d"
 SMALL = '''
 """The fields that read data."""
 type Query {
