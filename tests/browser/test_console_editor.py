@@ -120,6 +120,11 @@ async def save(page: Page) -> None:
     await page.get_by_role("button", name="Save", exact=True).click()
 
 
+async def assert_is_saved(page: Page, name: str) -> None:
+    """The editor, whose heading begins with a verb, gave way to the screen of what is saved."""
+    await expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+
+
 async def test_two_people_edit_one_pipeline_and_lose_nothing(
     browser: Browser, visit: Visit
 ) -> None:
@@ -133,7 +138,7 @@ async def test_two_people_edit_one_pipeline_and_lose_nothing(
         await formula.fill(":miles * 3")
         await theirs.get_by_label("Description").fill("of the other one")
         await save(theirs)
-        await expect(theirs.get_by_text("of the other one")).to_be_visible()
+        await assert_is_saved(theirs, "console:conflict")
         await save(page)
         conflict = page.get_by_role("alert").filter(has_text="Somebody saved version 2 meanwhile")
         changed = conflict.get_by_role("row")
@@ -147,7 +152,7 @@ async def test_two_people_edit_one_pipeline_and_lose_nothing(
         await expect(formula).to_have_value(":miles * 3")
         assert (await ask(page, SAVED, id=id))["version"] == 2
         await conflict.get_by_role("button", name="Save both together").click()
-        await expect(page.get_by_role("heading", name="console:conflict")).to_be_visible()
+        await assert_is_saved(page, "console:conflict")
         assert await ask(page, SAVED, id=id) == saved_as(3, ":miles * 3", "of the other one")
 
         # Both change one thing: it is for the second to decide, also after a reload.
@@ -156,7 +161,7 @@ async def test_two_people_edit_one_pipeline_and_lose_nothing(
         await formula.fill(":miles * 5")
         await theirs.get_by_role("textbox", name="Formula of transform 1").fill(":miles * 4")
         await save(theirs)
-        await expect(theirs.get_by_role("heading", name="console:conflict")).to_be_visible()
+        await assert_is_saved(theirs, "console:conflict")
         await page.reload()
         await expect(formula).to_have_value(":miles * 5")
         await save(page)
@@ -164,7 +169,7 @@ async def test_two_people_edit_one_pipeline_and_lose_nothing(
         await expect(conflict).to_contain_text(":miles * 4")
         await expect(conflict.get_by_role("button", name="Save both together")).to_have_count(0)
         await conflict.get_by_role("button", name="Save mine as a new version").click()
-        await expect(page.get_by_role("heading", name="console:conflict")).to_be_visible()
+        await assert_is_saved(page, "console:conflict")
         assert await ask(page, SAVED, id=id) == saved_as(5, ":miles * 5", "of the other one")
         await page.get_by_role("link", name="Versions", exact=True).click()
         await expect(page.get_by_role("region", name="Difference")).to_contain_text(":miles * 4")

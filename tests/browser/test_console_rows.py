@@ -164,6 +164,7 @@ async def test_a_pipeline_without_rows_says_so_and_one_is_written_that_keeps_the
     await page.get_by_role("link", name="Edit").click()
     await page.get_by_label("Description").fill("Its rows leave.")
     await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("heading", name="console:keeper", exact=True)).to_be_visible()
     await expect(page.get_by_text("Its rows leave.")).to_be_visible()
     query = """{ pipelineByName(name: "console:keeper", group: "/usa") { version
       transformer { rows { key keepDays } } } }"""
