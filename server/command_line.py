@@ -7,7 +7,6 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Group, Parameter
@@ -37,6 +36,9 @@ JSON_HELP = "Print the answer as one JSON object; a failure too, on standard err
 
 
 def installed_version() -> str:
+    # Only one option needs it, and all commands would wait for it.
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
     try:
         return version("penstock")
     except PackageNotFoundError:
@@ -47,7 +49,7 @@ app = App(
     name="penstock",
     help="A GraphQL API server for pipeline metadata.",
     help_epilogue=EPILOGUE,
-    help_format="markdown",
+    help_format="plaintext",
     version=installed_version,
     default_parameter=Parameter(negative=()),
     result_action="return_value",

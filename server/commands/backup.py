@@ -9,12 +9,8 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.moving.backup import Backup, DataFolder, make_backup, restore_backup
 from penstock.server.auth.dev_tokens import KEY_FILE
 from penstock.server.commands.options import setting_option
-from penstock.server.core.command_output import (
-    CommandFailed,
-    CommandOutput,
-    ExitCode,
-    show_progress,
-)
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.ngsi_sink import SAMPLES
 from penstock.server.runtime.stores import FILES
 from penstock.server.settings.key_files import URL_KEY, VAULT_KEY

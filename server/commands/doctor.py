@@ -19,12 +19,8 @@ from penstock.server.commands.checks.running_server import RunningServer, check_
 from penstock.server.commands.checks.variables import check_variables
 from penstock.server.commands.client.server_options import ServerOptions
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import (
-    CommandFailed,
-    CommandOutput,
-    ExitCode,
-    show_progress,
-)
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import SEGMENTS
 from penstock.server.runtime.stores import build_store, open_table
 from penstock.server.settings.settings import Settings

@@ -10,12 +10,8 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.moving.archive import Archive, Manifest
 from penstock.datastore.moving.export import Export
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import (
-    CommandFailed,
-    CommandOutput,
-    ExitCode,
-    show_progress,
-)
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import open_snapshot
 from penstock.server.runtime.stores import open_table
 from penstock.server.settings.settings import DATABASE, Settings

@@ -16,12 +16,8 @@ from penstock.server.commands.sif.export_files import SifExport
 from penstock.server.commands.sif.import_run import SifImport
 from penstock.server.commands.sif.report import SifReport
 from penstock.server.commands.sif.target import ImportTarget
-from penstock.server.core.command_output import (
-    CommandFailed,
-    CommandOutput,
-    ExitCode,
-    show_progress,
-)
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import open_movable_store
 from penstock.server.settings.settings import Settings
 

@@ -11,12 +11,8 @@ from penstock.datastore.ngsi.adoption.adopt import AdoptionResult, TableAdopter
 from penstock.datastore.ngsi.name_encoding import Encoding, decode_components
 from penstock.datastore.ngsi.notification import check_service
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import (
-    CommandFailed,
-    CommandOutput,
-    ExitCode,
-    show_progress,
-)
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.sample_tables import open_sample_tables
 from penstock.server.runtime.stores import open_table
 from penstock.server.settings.settings import Settings

@@ -7,12 +7,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import (
-    CommandFailed,
-    CommandOutput,
-    ExitCode,
-    show_progress,
-)
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.stores import build_store, data_location, open_files, open_table
 from penstock.server.samples import seeding
 from penstock.server.samples.audio import AudioSeedCounts, add_samples, remove_samples

@@ -6,12 +6,8 @@ from cyclopts import App
 
 from penstock.datastore.upgrades.upgrade import Page, Step
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import (
-    CommandFailed,
-    CommandOutput,
-    ExitCode,
-    show_progress,
-)
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.stores import build_store, data_location, open_files, open_table
 from penstock.server.settings.settings import Settings
 

@@ -1,27 +1,12 @@
-"""The result of a command: its output, or a failure with a stable exit code.
-
-It also shows progress bars for long work, on a terminal only.
-"""
+"""The result of a command: its output, or a failure with a stable exit code."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from cyclopts import CycloptsError
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
 
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
@@ -125,53 +110,6 @@ def _describe_file_failure(error: OSError) -> str:
     return f"{path}: {error.strerror}."
 
 
-class Advance(Protocol):
-    """A callback for pieces of work that are done."""
-
-    def __call__(self, count: int = 1) -> None: ...
-
-
 def logs_are_json() -> bool:
     """Tell whether standard error is for programs, whatever the other settings are."""
     return os.environ.get(f"{PREFIX}LOG_FORMAT") == "json"
-
-
-def _is_progress_shown(console: Console) -> bool:
-    return console.is_terminal and not logs_are_json()
-
-
-@contextmanager
-def show_byte_progress(label: str) -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show a bar of bytes on standard error; the caller reports activity, bytes done and total."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not _is_progress_shown(console)) as progress:
-        task = progress.add_task(label, total=None)
-
-        def tell(words: str, done: int, total: int | None) -> None:
-            text = f"{label}: {words.lower()}"
-            progress.update(task, description=text, completed=done, total=total)
-
-        yield tell
-
-
-@contextmanager
-def show_progress(label: str, total: int | None) -> Iterator[Advance]:
-    """Show a bar on standard error; the caller calls the yielded function for pieces done."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not _is_progress_shown(console)) as progress:
-        task = progress.add_task(label, total=total)
-        yield lambda count=1: progress.advance(task, count)

@@ -30,7 +30,8 @@ from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
 from penstock.server.connections.uvicorn_class import connection_class
 from penstock.server.connections.websocket_guard import WebSocketGuard
-from penstock.server.core.command_output import CommandFailed, ExitCode, show_progress
+from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.core.progress_bars import show_progress
 from penstock.server.core.siblings import Siblings
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.maintenance import (

@@ -8,7 +8,7 @@ from penstock.datastore.mending.differences import Differences, find_differences
 from penstock.datastore.mending.repair import Repair, RepairResult
 from penstock.datastore.table.port import Table
 from penstock.resolvers.findings import Finding, Severity, fail, ok, warn
-from penstock.server.core.command_output import Advance
+from penstock.server.core.progress_bars import Advance
 
 MOST_SHOWN: Final = 50
 """The most differences in the text; `--json` lists all."""

@@ -15,12 +15,8 @@ from penstock.server.commands.client.listings import (
     print_page,
 )
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
-from penstock.server.core.command_output import (
-    CommandFailed,
-    CommandOutput,
-    ExitCode,
-    show_byte_progress,
-)
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.progress_bars import show_byte_progress
 
 COLUMNS = {"ID": "id", "STATE": "state", "CREATED": "createdAt", "BY": "createdBy"}
 

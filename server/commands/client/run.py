@@ -10,12 +10,8 @@ from cyclopts import Parameter
 from penstock.server.commands.client.file_run import ExecutionLeft, FileRun, run_file
 from penstock.server.commands.client.run_files import STANDARD
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
-from penstock.server.core.command_output import (
-    CommandFailed,
-    CommandOutput,
-    ExitCode,
-    show_byte_progress,
-)
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.progress_bars import show_byte_progress
 
 _FILE_HELP = "CSV, also compressed (`.gz`), Excel (`.xlsx`) or Parquet; `-` is standard input."
 _GROUP_HELP = (

@@ -18,12 +18,8 @@ from penstock.datastore.manifest.import_runs import (
 from penstock.datastore.store import Session
 from penstock.server.commands.manifest.context import ManifestOptions, run_with_session
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import (
-    CommandFailed,
-    CommandOutput,
-    ExitCode,
-    show_progress,
-)
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.progress_bars import show_progress
 
 BATCH_SIZE = 100
 MOST_LISTED = 20

@@ -355,6 +355,7 @@ def test_help_loads_neither_settings_nor_the_parts_of_a_server() -> None:
         "from penstock.server.command_line import run\n"
         "run(['--help'])\n"
         "heavy = ('pydantic', 'strawberry', 'starlette', 'botocore', 'httpx')\n"
+        "heavy += ('rich.markdown', 'rich.progress')\n"
         "sys.stderr.write(' '.join(name for name in heavy if name in sys.modules))\n"
     )
     command = [sys.executable, "-c", program]

@@ -30,7 +30,8 @@ from penstock.server.command_line import run
 from penstock.server.commands import doctor
 from penstock.server.commands.checks.bucket import judge_cors
 from penstock.server.commands.checks.embedded_store import judge_free_space
-from penstock.server.core.command_output import CommandFailed, show_progress
+from penstock.server.core.command_output import CommandFailed
+from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.run_server import prepare_store
 from penstock.server.settings.settings import Settings
 from tests.datastore.executions.sample_executions import (
