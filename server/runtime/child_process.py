@@ -23,9 +23,9 @@ def settings_for_process(settings: Settings, **changes: object) -> dict[str, Any
 
 
 async def start_process(
-    module: str, orders: object, *, answers: bool = False, files: Sequence[int] = ()
+    module: str, orders: bytes, *, answers: bool = False, files: Sequence[int] = ()
 ) -> Process:
-    """Start a module as a process with its parameters; it inherits the files.
+    """Start a module as a process, and write its parameters; it inherits the files.
 
     With `answers` its standard output is a pipe for the caller to read.
     """
@@ -40,8 +40,13 @@ async def start_process(
         pass_fds=files,
     )
     if process.stdin is not None:
-        process.stdin.write(msgspec.json.encode(orders) + b"\n")
+        process.stdin.write(orders)
     return process
+
+
+def as_first_line(orders: object) -> bytes:
+    """Return parameters as `read_first_line` reads them."""
+    return msgspec.json.encode(orders) + b"\n"
 
 
 def read_first_line(kind: type[T]) -> T:

@@ -12,7 +12,6 @@ from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from distributed import Client, Future, KilledWorker
-from msgspec.structs import replace
 
 from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.errors import Unavailable
@@ -21,7 +20,6 @@ from penstock.datastore.executions.plans import dataset_identity
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.executions.row_engine import (
     LOCAL_ENGINE,
-    STEP_BYTES,
     EngineStep,
     RowTask,
     run_transform,
@@ -41,10 +39,11 @@ from penstock.server.runtime.dask_transport import (
     pack_call,
     unpack_result,
 )
+from penstock.server.runtime.joined_parts import JoinedCounts
 from penstock.transform.csv_records import PartSurvey, RecordSpan, record_spans, surveyed_encoding
 from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.header import FileForm
-from penstock.transform.outcome import RowCounts, TransformEnding
+from penstock.transform.outcome import RowCounts
 
 PART_BYTES: Final = 16 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
@@ -112,20 +111,21 @@ class _InputMapping:
         header = CsvTransform(self.task.program, self.task.execution.max_failed_rows)
         top = found[0].start if found else self.task.size
         data = self.files.read(read_key(self.task.execution), end=top)
+        counts = JoinedCounts(self.task, RowCounts())
         async with aclosing(run_transform(header, data)) as steps:
             async for written, ending in steps:
-                yield EngineStep(written, self._ending_so_far(ending.counts, ending))
+                yield EngineStep(written, counts.ending_with(ending))
         if header.ending.refusal is None:
             form = header.form._replace(encoding=surveyed_encoding(surveyed))
-            total = header.ending.counts
-            async with aclosing(self._data_steps(source, found, form, total)) as steps:
+            counts.add(header.ending)
+            async with aclosing(self._data_steps(source, found, form, counts)) as steps:
                 async for step in steps:
                     yield step
 
     async def _data_steps(
-        self, source: SourceUrl, found: Iterable[RecordSpan], form: FileForm, total: RowCounts
+        self, source: SourceUrl, found: Iterable[RecordSpan], form: FileForm, counts: JoinedCounts
     ) -> AsyncGenerator[EngineStep]:
-        """Yield the results of the spans, in order; `total` counts what is above them.
+        """Yield the results of the spans, in order; `counts` has what is above them.
 
         The span that ends the execution is computed again with the number of failures above it.
         """
@@ -134,15 +134,15 @@ class _InputMapping:
         async with aclosing(self._results_in_order(transform, calls)) as steps:
             place = 0
             async for step in steps:
-                if self._ends_execution(step, total):
+                if counts.ends_execution(step.ending):
                     *same, above = calls[place]
-                    last = (*same, above._replace(failed=total.failed))
+                    last = (*same, above._replace(failed=counts.counts.failed))
                     written, ending = unpack_result(await self._submit(transform, *last))
-                    yield EngineStep(written, self._ending_so_far(total + ending.counts, ending))
+                    yield EngineStep(written, counts.ending_with(ending))
                     return
-                total += step.ending.counts
+                yield EngineStep(step.written, counts.ending_with(step.ending))
+                counts.add(step.ending)
                 place += 1
-                yield EngineStep(step.written, TransformEnding(total, None, form.describe()))
 
     async def _results_in_order(
         self, function: Callable[..., T], calls: Iterable[tuple[Any, ...]]
@@ -167,18 +167,6 @@ class _InputMapping:
     def _submit(self, function: Callable[..., object], *arguments: object) -> Future[bytes]:
         key = f"{function.__name__}-{uuid4()}"
         return self.client.submit(open_call, pack_call(function, *arguments), key=key)
-
-    def _ends_execution(self, step: EngineStep, total: RowCounts) -> bool:
-        most = self.task.execution.max_failed_rows
-        failed = total.failed + step.ending.counts.failed
-        return step.ending.refusal is not None or (most is not None and failed > most)
-
-    def _ending_so_far(self, counts: RowCounts, ending: TransformEnding) -> TransformEnding:
-        """Return the ending so far; after a refusal, the bytes read end at the end of a chunk."""
-        if ending.refusal is not None:
-            read = -(-counts.bytes_read // STEP_BYTES) * STEP_BYTES
-            counts = replace(counts, bytes_read=min(read, self.task.size))
-        return TransformEnding(counts, ending.refusal, ending.read_as)
 
     async def _recipe(self) -> ProgramRecipe:
         execution = self.task.execution

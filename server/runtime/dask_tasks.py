@@ -14,6 +14,7 @@ from penstock.datastore.executions.row_engine import EngineStep
 from penstock.datastore.records import DatasetContent
 from penstock.formula.core.datasets import DatasetRows
 from penstock.server.runtime.dask_transport import PartFailed, SourceUrl, fetch_range
+from penstock.transform.csv_parts import transform_blocks
 from penstock.transform.csv_records import PartSurvey, RecordSpan
 from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.outcome import OutputChunk
@@ -63,16 +64,7 @@ def transform(
 ) -> EngineStep:
     """Run the program on the records of a span; raises PartFailed."""
     part = CsvTransform(program_of(recipe), recipe.max_failed, above)
-    pieces: list[OutputChunk] = []
-    for block in fetch_range(source, span.start, span.end):
-        pieces.append(part.feed(block))
-        while part.has_more:
-            pieces.append(part.take_more())
-        if part.ending.refusal is not None:
-            break
-    pieces.append(part.finish())
-    while part.has_more:
-        pieces.append(part.take_more())
+    pieces = list(transform_blocks(part, fetch_range(source, span.start, span.end)))
     output = b"".join([piece.output for piece in pieces])
     errors = b"".join([piece.errors for piece in pieces])
     return EngineStep(OutputChunk(output, errors), part.ending)

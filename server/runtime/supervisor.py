@@ -13,7 +13,11 @@ import msgspec
 from penstock.datastore.periodic import cancel_tasks
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.core.siblings import ServerProcessConfig, Siblings
-from penstock.server.runtime.child_process import settings_for_process, start_process
+from penstock.server.runtime.child_process import (
+    as_first_line,
+    settings_for_process,
+    start_process,
+)
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.settings.settings import Settings
 
@@ -99,7 +103,7 @@ class Supervisor:
         listeners = self._listeners.files
         process = await start_process(
             "penstock.server.runtime.server_process",
-            ServerProcessConfig(settings, siblings, listeners),
+            as_first_line(ServerProcessConfig(settings, siblings, listeners)),
             answers=True,
             files=(*listeners, siblings.rates),
         )

@@ -26,6 +26,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.runtime.child_process import open_further_lines, read_first_line
+from penstock.server.runtime.core_engine import CoreEngine
 from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.settings.settings import Settings
@@ -37,9 +38,16 @@ def row_engine_of(settings: Settings) -> RowEngine:
     """Return the row engine that the settings choose; raises CommandFailed as `require_engine`."""
     require_engine(settings)
     if settings.dask is None:
-        return LOCAL_ENGINE
+        cores = settings.execution_cores or count_cores()
+        return CoreEngine(cores) if cores > 1 else LOCAL_ENGINE
     engine: RowEngine = import_module("penstock.server.runtime.dask_cluster").Cluster(settings.dask)
     return engine
+
+
+def count_cores() -> int:
+    """Return the number of processor cores that this process may use."""
+    known = hasattr(os, "sched_getaffinity")  # Not everywhere.
+    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 
 def require_engine(settings: Settings) -> None:

@@ -16,7 +16,11 @@ from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_when_set
 from penstock.datastore.store import Store
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution, ignore_report
-from penstock.server.runtime.child_process import settings_for_process, start_process
+from penstock.server.runtime.child_process import (
+    as_first_line,
+    settings_for_process,
+    start_process,
+)
 from penstock.server.runtime.worker import WorkerProcessConfig, require_engine
 from penstock.server.runtime.worker_presence import announce_worker
 from penstock.server.settings.settings import Settings
@@ -133,7 +137,8 @@ class WorkerPool:
         orders = WorkerProcessConfig(
             worker, settings_for_process(self._settings), self._poll, IDLE_SECONDS, kept
         )
-        process = await start_process("penstock.server.runtime.worker", orders, answers=True)
+        module = "penstock.server.runtime.worker"
+        process = await start_process(module, as_first_line(orders), answers=True)
         self._processes[worker] = process
         watching = asyncio.create_task(self._watch(worker, process))
         self._watching.add(watching)

@@ -54,6 +54,13 @@ class WorkerSettings(BaseSettings):
         "execution is ready and end after an idle minute; 0 leaves executions to `penstock "
         "worker`.",
     )
+    execution_cores: int = Field(
+        0,
+        ge=0,
+        le=64,
+        description="Processor cores that one execution with an input of more than 8 MB uses; 1 "
+        "keeps it in one process, 0 means as many as the machine has.",
+    )
     execution_poll_seconds: float = Field(
         5,
         gt=0,

@@ -1,51 +1,46 @@
 """A cluster gives the same bytes as one machine, also when it loses machines."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from hashlib import sha256
-from random import Random
 from typing import Any
 
 import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.executions.files import errors_key, input_key, output_key
-from penstock.datastore.executions.plans import build_plan
+from penstock.datastore.executions.files import errors_key, output_key
 from penstock.datastore.executions.records import (
-    Execution,
-    ExecutionMode,
     ExecutionRules,
-    ExecutionState,
 )
 from penstock.datastore.executions.row_engine import (
     LOCAL_ENGINE,
-    STEP_BYTES,
-    EngineStep,
-    RowEngine,
-    RowTask,
 )
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
-from penstock.transform.csv_records import MAX_RECORD
-from penstock.transform.outcome import RowCounts, TransformEnding
-from penstock.transform.program import Program
+from penstock.transform.outcome import RowCounts
 from tests.datastore.conftest import implementation, table
 from tests.datastore.executions.lookup_pipelines import lookup_pipeline
 from tests.datastore.executions.sample_executions import (
-    TRIPS,
     current_execution,
     plant_pipeline,
-    put_file,
     read_content,
     ready_execution,
 )
 from tests.datastore.objects.conftest import files, local, local_store, s3, s3_store
+from tests.server.runtime.row_inputs import (
+    LARGE,
+    MIXED,
+    ODD_FILES,
+    collect_steps,
+    name_file,
+    run_task,
+    task_of,
+)
 from tests.support.consistency_check import faults
 from tests.support.patience import until
 from tests.support.sample_resources import SUPER, Watch, on_sqlite
@@ -57,23 +52,6 @@ cluster = pytest.importorskip("penstock.server.runtime.dask_cluster")
 parts = pytest.importorskip("penstock.server.runtime.dask_tasks")
 
 __all__ = ["files", "implementation", "local", "local_store", "s3", "s3_store", "table"]
-
-HEADER = b"distance,Fuel type\n"
-KINDS = (
-    b"1.5,gas\n",
-    b'2,"wood, dry\nand ""old"""\n',
-    b"far,gas\n",
-    b"\n",
-    b'3,"gas"\r\n',
-    b"4\n",
-    b'5,g"as\n6,"\n',
-    b"7,\xff\n",
-)
-MIXED = HEADER + b"".join(Random(5).choices(KINDS, k=4000))
-LONG = b"1.5," + b"gas " * 60 + b"\n"
-LARGE = HEADER + LONG * 2_000 + b"far,gas\n" + LONG * 500 + b"far,gas\n" * 2 + LONG * 1_000
-OPEN = HEADER + LONG * 500 + b'2,"' + b"x" * (MAX_RECORD + STEP_BYTES) + b"\n1,gas\n"
-
 
 Machine = Callable[[str], Any]
 
@@ -98,45 +76,6 @@ async def machines(machine: Machine) -> AsyncIterator[Any]:
         yield found
 
 
-async def task_of(files: Files, data: bytes, most: int | None = None, id: str = "e") -> RowTask:
-    """Return the task of the pipeline `trips` over stored data."""
-    execution = Execution(
-        id=id,
-        pipeline_id="p",
-        pipeline_version=1,
-        mode=ExecutionMode.JOB,
-        state=ExecutionState.IN_PROGRESS,
-        tags=(),
-        max_failed_rows=most,
-        ingest="",
-        created_at="",
-        created_by="",
-    )
-    await put_file(files, input_key(execution), data)
-    plan = build_plan(TRIPS)
-    return RowTask(execution, plan, (), Program(plan), len(data))
-
-
-Made = tuple[str, str, TransformEnding]
-
-
-async def collect_steps(
-    steps: AsyncGenerator[EngineStep], first: Sequence[EngineStep] = ()
-) -> Made:
-    """Return the digests of both files and the ending; `first` holds steps read before."""
-    output, errors = sha256(), sha256()
-    found = [*first, *[step async for step in steps]]
-    for step in found:
-        output.update(step.written.output)
-        errors.update(step.written.errors)
-    return output.hexdigest(), errors.hexdigest(), found[-1].ending
-
-
-async def run_task(engine: RowEngine, files: Files, task: RowTask) -> Made:
-    async with aclosing(engine.steps(files, task)) as steps:
-        return await collect_steps(steps)
-
-
 async def test_parts_give_what_the_whole_gives(machines: Any, files: Files) -> None:
     task = await task_of(files, MIXED)
     whole = await run_task(LOCAL_ENGINE, files, task)
@@ -154,24 +93,7 @@ async def test_it_stops_where_one_machine_stops(machines: Any, local: Files, mos
         assert await run_task(cluster.Cluster(machines.address, size), local, task) == whole
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        OPEN,
-        b"",
-        HEADER,
-        HEADER[:-1],
-        b"distance,fuel,more\n" + b"1,gas,x\n" * 100,
-        b"\xef\xbb\xbf" + HEADER.replace(b"\n", b"\r\n") + b"1,gas\r\n" * 100 + b"2,wood",
-        b'distance,"Fuel type' + b"\n1,gas" * 100,
-        b"x" * (MAX_RECORD + STEP_BYTES),
-        HEADER + b"far,gas\n" * 50,
-        HEADER + b"1,gas\n" * 50 + b"2,g\xfcs\n\x81,\x81\n" * 50,
-        HEADER + b"1,gas\n" * 50 + "2,gü€s\n".encode() * 50 + b"3,\xff\n",
-        HEADER + b'1,"' + b"a\n" * 200 + b'"\n2,gas\n',
-    ],
-    ids=lambda data: f"{data[:20]!r}{len(data)}",
-)
+@pytest.mark.parametrize("data", ODD_FILES, ids=name_file)
 async def test_odd_files_are_as_odd_in_parts(machines: Any, local: Files, data: bytes) -> None:
     task = await task_of(local, data)
     whole = await run_task(LOCAL_ENGINE, local, task)

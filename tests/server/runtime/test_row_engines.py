@@ -7,15 +7,19 @@ import pytest
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.runtime import worker
+from penstock.server.runtime.core_engine import CoreEngine
 from penstock.server.runtime.stores import build_store, open_table
-from penstock.server.runtime.worker import row_engine_of
+from penstock.server.runtime.worker import count_cores, row_engine_of
 from penstock.server.runtime.worker_pool import run_workers
 from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.settings import Settings
 
 
-def test_without_a_cluster_rows_are_worked_on_here() -> None:
-    assert row_engine_of(Settings.load()) is LOCAL_ENGINE
+def test_without_a_cluster_rows_are_worked_on_by_the_cores_of_this_machine() -> None:
+    assert row_engine_of(Settings.load(execution_cores=1)) is LOCAL_ENGINE
+    assert row_engine_of(Settings.load(execution_cores=3)) == CoreEngine(3)
+    own = count_cores()
+    assert row_engine_of(Settings.load()) == (CoreEngine(own) if own > 1 else LOCAL_ENGINE)
 
 
 def test_a_cluster_is_reached_at_its_address() -> None:
