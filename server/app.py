@@ -185,7 +185,8 @@ class Runtime:
     A caller that stops the server stops `streams` first, or waits for clients to leave. Without a
     `sink` the application takes no notifications. `siblings` are the other processes that serve the
     same port. `gates` count the connections, which the metrics report and files may use half of.
-    `instrumentation` is that of the background work; without it the application makes its own.
+    `instrumentation` and `limiter` are those of the background work; without them the application
+    makes its own.
     """
 
     streams: StreamRegistry
@@ -193,6 +194,7 @@ class Runtime:
     siblings: Siblings | None = None
     gates: Gates | None = None
     instrumentation: Instrumentation | None = None
+    limiter: RateLimiter | None = None
 
     @property
     def transfers(self) -> int:
@@ -223,7 +225,7 @@ async def open_app(
         instrumentation.share_with_siblings(),
     ):
         authenticator = _authenticator_of(settings, store, tokens)
-        limiter = _rate_limiter(settings, runtime.siblings)
+        limiter = runtime.limiter or open_rate_limiter(settings, runtime.siblings)
         runner = OperationRunner(
             _operation_reader(settings, limiter, instrumentation),
             _context_opener(store, cursors, changes, limiter, settings.trusted_proxies),
@@ -307,7 +309,8 @@ def executor_of(settings: Settings, limits: Limits) -> CompiledExecutor | Interp
     return CompiledExecutor(schema, limits, interpreted_runs=1, written=True)
 
 
-def _rate_limiter(settings: Settings, siblings: Siblings | None) -> RateLimiter:
+def open_rate_limiter(settings: Settings, siblings: Siblings | None) -> RateLimiter:
+    """Open the limiter of the rate of callers, which a process shares with its siblings."""
     buckets = None if siblings is None else shared_buckets(siblings)
     return RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst, buckets)
 

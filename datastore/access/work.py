@@ -4,8 +4,9 @@ A unit is about the time of reading one object in a list. `python -m benchmarks.
 how long a unit of each kind of work takes.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 
 class StoreKind(StrEnum):
@@ -66,6 +67,9 @@ MATCHED_ROWS: Final = 2
 CPU_SECONDS: Final = 0.000_04
 """Seconds of CPU time in one unit, for work whose time nothing but a clock tells."""
 
+WORKER_SECONDS: Final = 5 * CPU_SECONDS
+"""Seconds of CPU time of a worker in one unit: it is a process in which nobody else waits."""
+
 
 class WorkAccount(Protocol):
     """The allowance of one caller, from which an operation takes what its work costs.
@@ -84,6 +88,14 @@ class WorkAccount(Protocol):
 
     def owe(self, units: int) -> None:
         """Take the units of more work of the same kind, in any case."""
+
+
+ChargeUser: TypeAlias = Callable[[str, int], None]
+"""Lets a user owe the units of work that a worker did; it must not fail."""
+
+
+def charge_nobody(_user: str, _units: int) -> None:
+    """Let nobody owe anything."""
 
 
 class FreeWork:
@@ -133,6 +145,11 @@ def matching_units(rows: int) -> int:
 def cpu_units(seconds: float) -> int:
     """Return the units of so many seconds of CPU time."""
     return round(seconds / CPU_SECONDS)
+
+
+def worker_units(seconds: float) -> int:
+    """Return the units of so many seconds of CPU time of a worker."""
+    return round(seconds / WORKER_SECONDS)
 
 
 def file_units(size: int) -> int:

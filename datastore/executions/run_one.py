@@ -176,7 +176,8 @@ class ExecutionRunner:
         one = self.execution
         if one.mode is ExecutionMode.INLINE or not content.size:
             return
-        conversion = InputConversion(self.files, self.part_files.engine, self.rules.max_bytes)
+        rules, engine = self.rules, self.part_files.engine
+        conversion = InputConversion(self.files, engine, rules.max_bytes, rules.charge)
         self.converted = await conversion.convert(input_key(one), table_key(one), one.created_by)
         if self.converted is not None:
             self.execution = replace(one, table_bytes=self.converted.size)

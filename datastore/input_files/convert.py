@@ -1,12 +1,19 @@
 """The conversion of an input to CSV in UTF-8, which is stored beside it and read from then on."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import uuid4
 
+from penstock.datastore.access.work import (
+    ChargeUser,
+    charge_nobody,
+    packed_units,
+    worker_units,
+)
 from penstock.datastore.input_files.excel import read_sheet
 from penstock.datastore.input_files.interruptible_work import InterruptibleWork
 from penstock.datastore.input_files.kinds import (
@@ -30,6 +37,13 @@ _THREADS: Final = TurnThreads("inputs", 2, most_of_one=1)
 CSV_TYPE: Final = "text/csv; charset=utf-8"
 _LIBRARIES: Final = {InputKind.EXCEL: "openpyxl", InputKind.PARQUET: "duckdb"}
 
+
+FREE_SECONDS: Final = 60
+MOST_SECONDS: Final = 900
+"""Seconds of processor time that the conversion of a small file, and of any, may take."""
+
+BYTES_A_SECOND: Final = 200_000
+"""Bytes of a larger file for each second more; Excel has 340,000 on a busy machine."""
 
 MOST_RATIO: Final = 400
 """Bytes of CSV to one byte of a packed file; those that people send have 2 to 100."""
@@ -60,6 +74,14 @@ class ConvertedInput(NamedTuple):
         return text if self.kind is InputKind.UTF_16 else f"{self.kind}, {text}"
 
 
+class _LocalFile(NamedTuple):
+    """A copy of an input on this machine."""
+
+    kind: InputKind
+    path: Path
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class InputConversion:
     """Converts inputs to CSV of at most so many bytes, by way of the disk of this machine."""
@@ -67,11 +89,13 @@ class InputConversion:
     files: Files
     engine: RowsEngine
     most_bytes: int
+    charge: ChargeUser = charge_nobody
 
     async def convert(self, source: str, target: str, user: str) -> ConvertedInput | None:
         """Convert a stored input of a user to a stored table; None for one that is CSV already.
 
-        Raises InputRefused for what cannot be read or is too large, and Unavailable.
+        The user owes the processor time beyond what the size has paid, also where it fails. Raises
+        InputRefused for what cannot be read, is too large or takes too long, and Unavailable.
         """
         kind = await stored_kind(self.files, source)
         if kind is None:
@@ -81,21 +105,30 @@ class InputConversion:
         stem = self.engine.folder / str(uuid4())
         # openpyxl opens no file of another name.
         packed, table = stem.with_suffix(".xlsx"), stem.with_suffix(".csv")
-        work = InterruptibleWork()
         try:
             await copy_to_disk(self.files, source, packed)
-            most = min(self.most_bytes, FREE_BYTES + MOST_RATIO * packed.stat().st_size)
-            writing = _TableWriter(kind, packed, table, most, work)
-            if kind is InputKind.PARQUET:
-                converted = await self.engine.write(writing.run, user)
-            else:
-                converted = await _THREADS.run(writing.run, user)
+            size = (await asyncio.to_thread(packed.stat)).st_size
+            converted = await self._write(_LocalFile(kind, packed, size), table, user)
             await self.files.write(target, read_local(table), content_type=CSV_TYPE)
         finally:
-            work.interrupt()
             for path in (packed, table, packed.with_suffix(".draft")):
                 path.unlink(missing_ok=True)
         return converted
+
+    async def _write(self, file: _LocalFile, table: Path, user: str) -> ConvertedInput:
+        """Write a local file as CSV in a thread, at the user's turn; the user pays for it."""
+        kind, packed, size = file
+        work = InterruptibleWork(min(MOST_SECONDS, FREE_SECONDS + size / BYTES_A_SECOND))
+        most = min(self.most_bytes, FREE_BYTES + MOST_RATIO * size)
+        writing = _TableWriter(kind, packed, table, most, work)
+        try:
+            if kind is InputKind.PARQUET:
+                return await self.engine.write(writing.run, user)
+            return await _THREADS.run(writing.run, user)
+        finally:
+            work.interrupt()
+            if (units := worker_units(work.seconds) - packed_units(size)) > 0:
+                self.charge(user, units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +142,16 @@ class _TableWriter:
     work: InterruptibleWork
 
     def run(self, connection: "Connection | None" = None) -> ConvertedInput:
-        """Write the table; raises InputRefused as soon as it is larger than it may be."""
+        """Write the table; raises InputRefused as soon as it is more than it may be."""
         self.work.require_wanted()
-        inner, chunks = self._read(connection)
+        try:
+            inner, chunks = self._read(connection)
+            return ConvertedInput(self.kind, self._store(chunks), inner)
+        finally:
+            self.work.note_time()
+
+    def _store(self, chunks: Iterable[bytes]) -> int:
+        """Write the pieces of the table; return its size."""
         size = 0
         with self.table.open("wb") as file:
             for chunk in chunks:
@@ -121,7 +161,7 @@ class _TableWriter:
                     message = f"the file has more than {self.most_bytes} bytes as CSV"
                     raise InputRefused(TransformCode.INPUT_TOO_LARGE, message)
                 file.write(chunk)
-        return ConvertedInput(self.kind, size, inner)
+        return size
 
     def _read(self, connection: "Connection | None") -> tuple[str, Iterator[bytes]]:
         match self.kind:

@@ -17,6 +17,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from penstock.datastore.input_files.interruptible_work import InterruptibleWork, WorkInterrupted
 from penstock.datastore.input_files.kinds import unreadable_file
 from penstock.transform.outcome import csv_lines
+from penstock.transform.problems import InputRefused
 
 if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
@@ -29,6 +30,9 @@ HEAD_BYTES: Final = 8 * 1024 * 1024
 
 HEAD_ELEMENTS: Final = 50_000
 """Elements of these parts; an object of some 650 bytes is made of one, however short it is."""
+
+MOST_PARTS: Final = 5_000
+"""Parts of the archive, such as sheets and pictures: each is opened to see whether it is XML."""
 
 SHEETS_BYTES: Final = 2 * 1024**3
 MOST_ROWS: Final = 1_048_576
@@ -63,7 +67,7 @@ def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes
         book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         sheet: ReadOnlyWorksheet = (shown or book.worksheets)[0]
-    except WorkInterrupted:
+    except (WorkInterrupted, InputRefused):
         raise
     except Exception as error:  # the library may raise anything for a file that is no Excel
         raise unreadable_file(_describe(error)) from None
@@ -80,7 +84,10 @@ def _describe(error: Exception) -> str:
 def _require_bounded(path: Path, work: InterruptibleWork) -> None:
     """Refuse an archive that takes more memory than a sheet needs."""
     with ZipFile(path) as archive:
-        parts = [one for one in archive.infolist() if _is_xml(archive, one)]
+        listed = archive.infolist()
+        if len(listed) > MOST_PARTS:
+            raise _FileRefused(f"it has more than {MOST_PARTS} parts")
+        parts = [one for one in listed if _is_xml(archive, one)]
         sheets = [one for one in parts if one.filename.startswith(_SHEETS)]
         texts = [one for one in parts if one.filename == _TEXTS]
         head = [one for one in parts if one not in sheets and one not in texts]
@@ -207,7 +214,7 @@ def _lines_of(sheet: "ReadOnlyWorksheet", work: InterruptibleWork) -> Iterator[b
             if len(lines) >= BATCH:
                 yield csv_lines(lines)
                 lines.clear()
-    except WorkInterrupted:
+    except (WorkInterrupted, InputRefused):
         raise
     except Exception as error:  # the library may raise anything for a damaged sheet
         raise unreadable_file(_describe(error)) from None

@@ -1,4 +1,11 @@
-"""Work in a thread that ends soon after nobody wants its result any more."""
+"""Work in a thread that ends soon after nobody wants its result, or it took too long."""
+
+from time import thread_time
+from typing import Final
+
+from penstock.transform.problems import InputRefused, TransformCode
+
+UNBOUNDED: Final = float("inf")
 
 
 class WorkInterrupted(Exception):
@@ -6,18 +13,42 @@ class WorkInterrupted(Exception):
 
 
 class InterruptibleWork:
-    """Says to the thread of some work whether its result is still wanted."""
+    """Says to the thread of some work at each of its steps whether it may go on.
 
-    __slots__ = ("_is_wanted",)
+    `seconds` is the processor time that the work took until its last step, `most_seconds` what it
+    may take.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_began", "_is_wanted", "most_seconds", "seconds")
+
+    def __init__(self, most_seconds: float = UNBOUNDED) -> None:
         self._is_wanted = True
+        self._began: float | None = None
+        self.most_seconds = most_seconds
+        self.seconds = 0.0
 
     def interrupt(self) -> None:
         """Let the work end at its next step; from any thread."""
         self._is_wanted = False
 
+    def note_time(self) -> None:
+        """Note the processor time of the work's thread, which the first call begins to count."""
+        now = thread_time()
+        if self._began is None:
+            self._began = now
+        self.seconds = now - self._began
+
     def require_wanted(self) -> None:
-        """Raise WorkInterrupted in the work's thread, if it was interrupted."""
+        """Raise in the work's thread if it may not go on.
+
+        WorkInterrupted if it was interrupted, InputRefused if it took too long.
+        """
+        self.note_time()
         if not self._is_wanted:
             raise WorkInterrupted
+        if self.seconds > self.most_seconds:
+            message = (
+                f"making CSV of the file takes more than {self.most_seconds:.0f} seconds of "
+                "processor time; send it as CSV, or in smaller files"
+            )
+            raise InputRefused(TransformCode.CONVERSION_TOO_LONG, message)

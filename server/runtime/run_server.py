@@ -18,7 +18,7 @@ from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.datastore.table.schema_marker import THIS_RELEASE, TooOld, check_release, read_marker
-from penstock.server.app import Runtime, open_app, streams_of
+from penstock.server.app import Runtime, open_app, open_rate_limiter, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
 from penstock.server.auth.dev_tokens import DEV_USER
 from penstock.server.connections.descriptors import (
@@ -140,10 +140,11 @@ async def serve_port(
         identity = await dev_identity(settings, store)
         streams = streams_of(settings)
         gates = open_gates(settings, listeners)
+        limiter = open_rate_limiter(settings, siblings)
         async with (
             watch_gates(gates),
             run_jobs_in_background(store) as store,
-            run_workers(store, settings, instrumentation) as store,
+            run_workers(store, settings, instrumentation, limiter.owe) as store,
             maintain_executions(store, settings),
             sweep_files_periodically(store),
             open_destinations(settings) as destinations,
@@ -152,7 +153,7 @@ async def serve_port(
                 settings,
                 with_ingest(store, settings, destinations, sink),
                 identity,
-                Runtime(streams, sink, siblings, gates, instrumentation),
+                Runtime(streams, sink, siblings, gates, instrumentation, limiter),
             ) as app,
         ):
             announce()

@@ -1,0 +1,161 @@
+"""The processor time of a conversion is paid and bounded, and shared between users."""
+
+import asyncio
+import gzip
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain, repeat
+from pathlib import Path
+
+import pytest
+
+from penstock.datastore.executions.files import output_key, table_key
+from penstock.datastore.input_files import convert, excel
+from penstock.datastore.input_files.convert import InputConversion
+from penstock.datastore.input_files.excel import read_sheet
+from penstock.datastore.input_files.interruptible_work import InterruptibleWork
+from penstock.datastore.input_files.kinds import InputKind
+from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from penstock.transform.problems import InputRefused
+from tests.datastore.executions.sample_executions import finished_execution, read_content
+from tests.datastore.input_files.test_input_files import (
+    PARQUET,
+    TEXT,
+    archive,
+    excel_data,
+    parquet_file,
+    write,
+)
+from tests.datastore.kept_rows.plants import read_kwh
+from tests.datastore.objects.conftest import stream
+from tests.support.consistency_check import faults
+from tests.support.patience import until
+from tests.support.sample_resources import on_sqlite
+
+of_each_kind = pytest.mark.parametrize(
+    "make",
+    [
+        lambda: gzip.compress(TEXT.encode()),
+        lambda: TEXT.encode("utf-16"),
+        excel_data,
+        lambda: parquet_file(PARQUET),
+    ],
+    ids=["gzip", "UTF-16", "Excel", "Parquet"],
+)
+Charges = list[tuple[str, int]]
+
+
+def charging(store: Store, charges: Charges) -> Store:
+    """The store with workers that note what users owe."""
+
+    def charge(user: str, units: int) -> None:
+        charges.append((user, units))
+
+    return replace(store, execution_rules=replace(store.execution_rules, charge=charge))
+
+
+@of_each_kind
+@on_sqlite
+async def test_the_creator_owes_the_processor_time_beyond_what_the_size_paid(
+    store: Store, pipeline: Pipeline, make: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charges: Charges = []
+    seconds: list[float] = []
+    data = make()
+    monkeypatch.setattr(convert, "packed_units", lambda size: size)
+
+    for beyond in (1_000, 0):
+
+        def units_beyond_size(taken: float, beyond: int = beyond) -> int:
+            seconds.append(taken)
+            return len(data) + beyond
+
+        monkeypatch.setattr(convert, "worker_units", units_beyond_size)
+        over = await finished_execution(charging(store, charges), pipeline, data)
+        assert over.state == "success"
+    assert charges == [("ann", 1_000)]
+    assert min(seconds) > 0
+
+
+@on_sqlite
+async def test_csv_owes_nothing(store: Store, pipeline: Pipeline) -> None:
+    charges: Charges = []
+    over = await finished_execution(charging(store, charges), pipeline, TEXT.encode())
+    assert (over.state, charges) == ("success", [])
+
+
+@of_each_kind
+@on_sqlite
+async def test_a_conversion_that_takes_too_long_fails_and_is_paid(
+    store: Store, pipeline: Pipeline, make: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charges: Charges = []
+    times = chain([0.0], repeat(2.0 * convert.FREE_SECONDS))
+    monkeypatch.setattr(f"{InterruptibleWork.__module__}.thread_time", lambda: next(times))
+    monkeypatch.setattr(convert, "packed_units", lambda _: 0)
+    over = await finished_execution(charging(store, charges), pipeline, make())
+    assert (over.state, over.code, over.rows) == ("failed", "CONVERSION_TOO_LONG", 0)
+    assert "more than 60 seconds of processor time; send it as CSV" in (over.message or "")
+    assert charges == [("ann", 600_000)]
+    assert await read_content(store.files, table_key(over)) is None
+    assert await read_content(store.files, output_key(over)) is None
+    assert await read_kwh(store, pipeline) == {}
+    assert await faults(store.table) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds"), [(0, 60), (200_000, 61), (20_000_000, 160), (10**10, 900)]
+)
+async def test_a_larger_file_may_take_longer(
+    size: int, seconds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[float] = []
+
+    def note(_path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
+        found.append(work.most_seconds)
+        return "", iter(())
+
+    monkeypatch.setattr(convert, "read_sheet", note)
+    conversion = InputConversion(NO_FILES, RowsEngine(), 1_000)
+    file = convert._LocalFile(InputKind.EXCEL, Path("in"), size)
+    table = conversion.engine.folder / "out.csv"
+    assert (await conversion._write(file, table, "eve")).size == 0
+    assert found == [seconds]
+
+
+@on_sqlite
+async def test_one_user_leaves_a_thread_to_others(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, end = threading.Semaphore(0), threading.Event()
+
+    def wait(path: Path, _work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
+        begun.release()
+        end.wait()
+        return path.name, iter((b"a\r\n",))
+
+    monkeypatch.setattr(convert, "read_sheet", wait)
+    await store.files.write("in", stream(excel_data()), content_type="text/csv")
+    await store.files.write("gz", stream(gzip.compress(b"a\n1\n")), content_type="text/csv")
+    conversion = InputConversion(store.files, RowsEngine(), 1_000)
+    held = [asyncio.create_task(conversion.convert("in", f"out{n}", "eve")) for n in range(2)]
+    try:
+        await until(lambda: begun.acquire(blocking=False))
+        assert await conversion.convert("gz", "out", "nora") is not None
+        assert not begun.acquire(blocking=False)
+    finally:
+        end.set()
+        await asyncio.gather(*held)
+
+
+def test_an_archive_of_very_many_parts_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(excel, "MOST_PARTS", 3)
+    path = write(tmp_path / "a.xlsx", archive(a=b"", b=b"", c=b"", d=b""))
+    with pytest.raises(InputRefused, match="more than 3 parts"):
+        read_sheet(path, InterruptibleWork())
