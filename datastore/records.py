@@ -122,6 +122,15 @@ class VersionDate(StoredRecord, frozen=True, kw_only=True):
     version: int
 
 
+class VersionLabel(StoredRecord, frozen=True, kw_only=True):
+    """A name that a user gave to a version of a resource."""
+
+    label: str
+    version: int
+    set_at: str
+    set_by: str
+
+
 class Resource(StoredRecord, frozen=True, kw_only=True):
     """The fields that every kind of resource has.
 
@@ -136,7 +145,7 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     `linked` that rows list it under what it uses; an earlier release wrote none.
     A version is active from its creation on, unless `active_from` names another time; then
     `undated` is the latest version before it that names none, 0 if there is none. `dates` are those
-    of all versions, which only the latest row has.
+    of all versions, and `labels` those of all versions; only the latest row has both.
     """
 
     id: str
@@ -159,6 +168,7 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     active_from: str | None = None
     undated: int = 0
     dates: tuple[VersionDate, ...] = ()
+    labels: tuple[VersionLabel, ...] = ()
     named: bool = False
     linked: bool = False
 

@@ -3,7 +3,7 @@
 from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from penstock.datastore.access.access import known_grants
 from penstock.datastore.datasets.staged_files import Attachment
@@ -20,8 +20,10 @@ from penstock.datastore.records import (
 )
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.resources.version_diff import ValueChange, diff_versions
+from penstock.datastore.resources.version_labels.labels import labelled_version, labels_of_version
 from penstock.datastore.roles import GroupPath, covers
-from penstock.datastore.table.layout import KIND_OF_LETTER, KindDefinition
+from penstock.datastore.table.items import Projection, record_type
+from penstock.datastore.table.layout import KIND_OF_LETTER, KINDS, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 from penstock.resolvers.formula_names import with_current_names
@@ -123,6 +125,8 @@ async def prepare_evaluation(
 
 R = TypeVar("R", bound=Resource)
 
+_LABEL_FIELDS: Final[Projection] = frozenset(("id", "labels"))
+
 
 async def compare_versions(
     context: Context, kind: KindDefinition[R], resource: R, earlier: int, later: int
@@ -154,6 +158,13 @@ async def find_granting_group(
 def known_groups(context: Context, resource: Resource) -> list[GroupPath]:
     """Return the groups with a grant that the caller may know of."""
     return known_grants(context.caller, resource.owner, resource.groups)
+
+
+async def load_labels(context: Context, version: Resource) -> list[str]:
+    """Load the labels of a version, which the latest row of its resource has."""
+    kind = next(one for one in KINDS if one.version_record is record_type(version))
+    latest = await context.loaders.of(kind).latest(version.id, _LABEL_FIELDS)
+    return labels_of_version(latest, version.version)
 
 
 async def load_owner_group(context: Context, resource: Resource) -> Group | None:
@@ -200,12 +211,40 @@ async def delete(
     return _renew_resource(loaders, await deleting.delete(id, expected_version, force=force))
 
 
+class VersionName(NamedTuple):
+    """A version as a user names it: exactly one of its number and one of its labels is given."""
+
+    number: int | None
+    label: str | None
+
+    async def find(self, loaders: KindLoaders[R], id: str) -> int:
+        """Find the number; raises NotFound for a label that no version has."""
+        if (self.number is None) is (self.label is None):
+            raise Invalid([FieldProblem(["version"], "give either `version` or `label`")])
+        if self.number is not None:
+            return self.number
+        return labelled_version(await loaders.latest(id), self.label or "")
+
+
 async def restore(
-    loaders: KindLoaders[R], id: str, version: int, expected_version: int, active_from: str | None
+    loaders: KindLoaders[R],
+    id: str,
+    named: VersionName,
+    expected_version: int,
+    active_from: str | None,
 ) -> R:
-    writing = loaders.repository.writing
+    writing, version = loaders.repository.writing, await named.find(loaders, id)
     restored = await writing.restore(id, version, expected_version, active_from)
     return _renew_resource(loaders, restored)
+
+
+async def label(loaders: KindLoaders[R], id: str, version: int, text: str, *, moves: bool) -> R:
+    writing = loaders.repository.writing
+    return _renew_resource(loaders, await writing.label(id, version, text, moves=moves))
+
+
+async def remove_label(loaders: KindLoaders[R], id: str, text: str) -> R:
+    return _renew_resource(loaders, await loaders.repository.writing.remove_label(id, text))
 
 
 async def grant(loaders: KindLoaders[R], id: str, group: GroupPath) -> tuple[R, bool]:

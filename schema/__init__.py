@@ -46,6 +46,7 @@ from penstock.schema.ngsi.services import NgsiQuery
 from penstock.schema.pipelines.mutations import PipelineMutation
 from penstock.schema.pipelines.pipelines import Pipeline, PipelineQuery, PipelineVersion
 from penstock.schema.pipelines.withdraw_rows import KeptRowMutation
+from penstock.schema.resources.labels import VersionLabelMutation
 from penstock.schema.resources.queries import TagQuery
 from penstock.schema.resources.restore import RestoreMutation
 from penstock.schema.subscriptions import Subscription
@@ -89,6 +90,7 @@ class Mutation(
     ReferenceDatasetMutation,
     MetricMutation,
     RestoreMutation,
+    VersionLabelMutation,
     ExecutionMutation,
     ExecutionWorkerMutation,
     PlaylistMutation,

@@ -25,6 +25,8 @@ class Action(StrEnum):
     GRANTED = "granted"
     REVOKED = "revoked"
     STATE_CHANGED = "state_changed"
+    LABEL_SET = "label_set"
+    LABEL_REMOVED = "label_removed"
     DELETED = "deleted"
     GROUP_DELETED = "group_deleted"
     API_KEY_CREATED = "api_key_created"
@@ -35,7 +37,8 @@ class HistoryEntry(StoredRecord, frozen=True, kw_only=True):
     """A change that `by` made at a time, from the `address` of the client if that is known.
 
     `subject` is the name of the resource or key, or the path of the group, at that time. `group` is
-    the group that got or lost a right, `state` the new state, and `roles` those of a key by group.
+    the group that got or lost a right, `state` the new state, `label` the label of a version that
+    was set, on `version`, or removed, and `roles` the roles of a key by group.
     """
 
     id: str
@@ -49,6 +52,8 @@ class HistoryEntry(StoredRecord, frozen=True, kw_only=True):
     api_key: str | None = None
     group: GroupPath | None = None
     state: str | None = None
+    label: str | None = None
+    version: int | None = None
     roles: tuple[str, ...] = ()
     home: GroupPath | None = None
 

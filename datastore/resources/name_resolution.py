@@ -11,6 +11,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import BadArgument, IllegalState, NotFound
 from penstock.datastore.records import Resource, State
 from penstock.datastore.resources.rules import MAX_NAME
+from penstock.datastore.resources.version_labels.labels import find_label
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.roles import GroupPath, ancestors, are_on_one_line, parse_group_path
 from penstock.datastore.table.commit import StaleRead
@@ -148,10 +149,11 @@ class NameResolver(Generic[R]):
 
     async def _read_versions(self, wanted: Mapping[NameReference, R]) -> list[R | None]:
         """The wanted versions, each None if it does not exist; all numbers take one read."""
+        numbers = {mention: _named_version(mention.pin, of) for mention, of in wanted.items()}
         numbered = {
-            mention: (of, mention.pin.version)
+            mention: (of, number)
             for mention, of in wanted.items()
-            if mention.pin.version not in (None, of.version)
+            if (number := numbers[mention]) not in (None, of.version)
         }
         versions = Versions(self.kind, self.access)
         asked = [(of, number or 0) for of, number in numbered.values()]
@@ -162,7 +164,7 @@ class NameResolver(Generic[R]):
                 version = found[mention]
                 return None if isinstance(version, NotFound) else version
             time = mention.pin.version_as_at
-            if mention.pin.version is not None or time is None:
+            if numbers[mention] is not None or time is None:
                 return of
             try:
                 return await versions.as_at(of, iso_timestamp(_parse_time(time)))
@@ -181,6 +183,14 @@ def _chain(mention: NameReference) -> list[GroupPath]:
         except BadArgument:
             return []
     return [*reversed(ancestors(group))] if are_on_one_line(group, mention.owner) else []
+
+
+def _named_version(pin: VersionPin, of: Resource) -> int | None:
+    """The number that a pin names, also by a label; 0 for a label that no version has."""
+    if pin.label is None:
+        return pin.version
+    found = find_label(of, pin.label)
+    return found.version if found is not None else 0
 
 
 def _parse_time(text: str) -> datetime:

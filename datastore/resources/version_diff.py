@@ -17,7 +17,8 @@ MAX_CHANGES = 1000
 
 _NO_CONTENT: Final = {
     *("id", "version", "revision", "groups", "owner", "references"),
-    *("createdAt", "createdBy", "updatedAt", "updatedBy", "activeFrom", "undated", "dates"),
+    *("createdAt", "createdBy", "updatedAt", "updatedBy", "activeFrom", "undated"),
+    *("dates", "labels"),
 }
 _HIDDEN_FIELDS: Final = {
     (DatasetContent, "file"),

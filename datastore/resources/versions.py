@@ -88,7 +88,9 @@ class Versions(Generic[R]):
             raise NotFound(f"It was created at {of.created_at}.", ("asAt",))
         if found.version == of.version:
             return of
-        return self.kind.record(**msgspec.structs.asdict(found))
+        past = self.kind.record(**msgspec.structs.asdict(found))
+        labels = tuple(one for one in of.labels if one.version <= past.version)
+        return msgspec.structs.replace(past, labels=labels)
 
     async def _find_undated(self, of: R, at: str) -> R | None:
         """Find the latest version at a time of those that name no start of their own."""

@@ -31,7 +31,7 @@ from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.history.rows import Action, entry_of, resource_writes
 from penstock.datastore.quotas.usage import count_kept, growth_of, kept_writes
-from penstock.datastore.records import ReferenceDataset, Resource, State
+from penstock.datastore.records import ReferenceDataset, Resource, State, VersionLabel
 from penstock.datastore.resources import idempotency
 from penstock.datastore.resources.content_check import check_content
 from penstock.datastore.resources.derived_rows import derive_rows, difference
@@ -43,6 +43,7 @@ from penstock.datastore.resources.reading import ResourceReader, Standing
 from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.resources.use_rows import find_gone, use_writes
 from penstock.datastore.resources.version_dates.active_from import FIELD, with_start
+from penstock.datastore.resources.version_labels.labels import with_label, without_label
 from penstock.datastore.resources.versions import Versions, restored_content
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
@@ -226,6 +227,41 @@ class ResourceWriter(Generic[R]):
 
         logged = self._log_right(Action.REVOKED, group)
         return (await self._rewrite(id, remove_grant, "group", logged))[1]
+
+    async def label(self, id: str, number: int, label: str, *, moves: bool = False) -> R:
+        """Give a version a label, which no other version of the resource has.
+
+        One that another version has is refused, unless it `moves`.
+        """
+        now, user = self.access.clock.timestamp(), self.access.caller.user_id
+        given = VersionLabel(label=label, version=number, set_at=now, set_by=user)
+
+        def add_label(current: R) -> R:
+            self.access.require_owner(Role.CONTRIBUTOR, current)
+            return with_label(current, given, moves=moves)
+
+        logged = self._log_label(Action.LABEL_SET, label, number)
+        return (await self._rewrite(id, add_label, "label", logged))[1]
+
+    async def remove_label(self, id: str, label: str) -> R:
+        """Take a label from the version that has it; raises NotFound if none has."""
+
+        def drop_label(current: R) -> R:
+            self.access.require_owner(Role.CONTRIBUTOR, current)
+            return without_label(current, label)
+
+        logged = self._log_label(Action.LABEL_REMOVED, label)
+        return (await self._rewrite(id, drop_label, "label", logged))[1]
+
+    def _log_label(self, action: Action, label: str, number: int | None = None) -> CheckChange[R]:
+        """Add the entry of the audit trail for a label."""
+
+        async def add_entry(changed: R) -> tuple[R, Sequence[Write]]:
+            entry = entry_of(self.access, action, changed, self.kind.letter)
+            entry = msgspec.structs.replace(entry, label=label, version=number)
+            return changed, resource_writes(self.access, entry)
+
+        return add_entry
 
     async def _check_content(
         self, resource: R, noted: Sequence[FieldProblem]
@@ -460,7 +496,7 @@ def _require_room(resource: Resource) -> None:
 def _as_version(resource: R) -> R:
     """The resource without what only its latest row says."""
     plain = msgspec.structs.replace(
-        resource, stepped=False, counted_versions=0, named=False, linked=False, dates=()
+        resource, stepped=False, counted_versions=0, named=False, linked=False, dates=(), labels=()
     )
     if isinstance(plain, ReferenceDataset):
         return msgspec.structs.replace(plain, counted_files=0, counted_bytes=0)

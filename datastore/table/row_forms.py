@@ -111,6 +111,10 @@ def _has_several_keys(operation: Operation) -> bool:
     return isinstance(content, dict) and "keyColumns" in content
 
 
+def _labels_version(operation: Operation) -> bool:
+    return isinstance(operation, Update) and "labels" in operation.set
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -130,6 +134,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(14, "Groups are disabled.", _disables_group),
     RowForm(15, "Versions are active from another time than their creation.", _dates_version),
     RowForm(16, "Rows of datasets have several keys.", _has_several_keys),
+    RowForm(17, "Versions have labels.", _labels_version),
 )
 
 

@@ -13,31 +13,37 @@ from penstock.formula.core.errors import FormulaCode, Position
 from penstock.formula.functions.catalogue import FUNCTIONS
 from penstock.formula.syntax.tree import Formula, FunctionCall, Literal, Option, walk
 
-_TEXTS = {"versionAsAt": "a time as text", "group": "a group as text"}
+_TEXTS = {
+    "versionAsAt": "a time as text",
+    "label": "a label as text",
+    "group": "a group as text",
+}
+_SELECTORS = ("version", "versionAsAt", "label")
 _MAX_VERSION = 10**9
 
 
 def pin_of(options: Sequence[Option]) -> VersionPin:
     """Return the pin of options in which `pin_problems` finds no problem."""
     given = {o.name: o.value.value for o in options if isinstance(o.value, Literal)}
-    version, as_at, group = given.get("version"), given.get("versionAsAt"), given.get("group")
-    return VersionPin(
-        int(version) if isinstance(version, Decimal) else None,
-        as_at if isinstance(as_at, str) else None,
-        group if isinstance(group, str) else None,
-    )
+    version = given.get("version")
+    as_at, label, group = (_text(given.get(name)) for name in ("versionAsAt", "label", "group"))
+    return VersionPin(int(version) if isinstance(version, Decimal) else None, as_at, group, label)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def pin_problems(options: Sequence[Option]) -> Iterator[tuple[FormulaCode, str, Position]]:
     """Yield the problems of a call's version options."""
-    names = {option.name for option in options}
+    selectors = [one for one in _SELECTORS if one in {option.name for option in options}]
     for option in options:
         if option.name == "tenant":
             yield FormulaCode.UNSUPPORTED_OPTION, "data of other tenants cannot be read", option.at
         elif option.name == "version" or option.name in _TEXTS:
             yield from _literal_problem(option)
-        if option.name == "version" and "versionAsAt" in names:
-            message = "give `version` or `versionAsAt`, not both"
+        if option.name in selectors[1:]:
+            message = f"give `{selectors[0]}` or `{option.name}`, not both"
             yield FormulaCode.CONFLICTING_OPTIONS, message, option.at
 
 

@@ -18,6 +18,7 @@ class VersionPin(msgspec.Struct, frozen=True):
     version: int | None = None
     version_as_at: str | None = None
     group: str | None = None
+    label: str | None = None
 
 
 LATEST = VersionPin()

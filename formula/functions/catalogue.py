@@ -78,7 +78,7 @@ def _slots(**kinds: ValueKind) -> tuple[Slot, ...]:
 _LOOKUP: Final = _slots(value=SOMETHING, dataset=TEXT, keyColumn=TEXT, outputColumn=TEXT)
 _CONVERT_OPTIONS: Final = _slots(qualityKind=TEXT, quantityKind=TEXT)
 _DATE_OPTIONS: Final = _slots(timezone=TEXT, locale=TEXT, roundDownTo=TEXT)
-PIN_OPTIONS: Final = ("version", "versionAsAt", "group")
+PIN_OPTIONS: Final = ("version", "versionAsAt", "label", "group")
 
 _ALL: Final = (
     Function("ABS", _slots(number=NUMBER), NUMBER, text.absolute),

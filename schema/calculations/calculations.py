@@ -39,14 +39,17 @@ from penstock.schema.resources.queries import (
 )
 from penstock.schema.resources.resource import (
     DIFF_DESCRIPTION,
+    LABELLED_DESCRIPTION,
     VERSION_DESCRIPTION,
     VERSIONS_DESCRIPTION,
     Change,
     FromVersionArgument,
+    LabelArgument,
     Resource,
     ResourceVersion,
     ToVersionArgument,
     VersionNumberArgument,
+    find_labelled,
     find_version,
     list_versions,
 )
@@ -107,6 +110,13 @@ class Calculation(Resource, HasUses, HasUsers):
         version: VersionNumberArgument,
     ) -> records.Calculation | None:
         return await find_version(info, CALCULATION, calculation, version)
+
+    @strawberry.field(graphql_type="CalculationVersion | None", description=LABELLED_DESCRIPTION)
+    @staticmethod
+    async def version_labelled(
+        calculation: strawberry.Parent[records.Calculation], info: Info, label: LabelArgument
+    ) -> records.Calculation | None:
+        return await find_labelled(info, CALCULATION, calculation, label)
 
     @strawberry.field(
         graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION

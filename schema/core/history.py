@@ -21,6 +21,8 @@ describe_values(
         Action.GRANTED: "A group got access to the resource.",
         Action.REVOKED: "A group lost its own grant of the resource.",
         Action.STATE_CHANGED: "The state of the resource was set.",
+        Action.LABEL_SET: "A version of the resource got a label.",
+        Action.LABEL_REMOVED: "A label of a version of the resource was removed.",
         Action.DELETED: "The resource was deleted.",
         Action.GROUP_DELETED: (
             "The group was deleted, or its deletion with everything in it was requested."
@@ -52,6 +54,12 @@ class HistoryEntry:
     )
     state: str | None = strawberry.field(
         description="The new state of the resource in lower case; null for other entries."
+    )
+    label: str | None = strawberry.field(
+        description="The label of a version that was set or removed; null for other entries."
+    )
+    version: int | None = strawberry.field(
+        description="The number of the version that got the label; null for other entries."
     )
     roles: list[str] = strawberry.field(
         description="The roles of an API key as `group=ROLE`; empty for other entries."

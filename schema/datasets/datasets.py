@@ -42,14 +42,17 @@ from penstock.schema.resources.queries import (
 )
 from penstock.schema.resources.resource import (
     DIFF_DESCRIPTION,
+    LABELLED_DESCRIPTION,
     VERSION_DESCRIPTION,
     VERSIONS_DESCRIPTION,
     Change,
     FromVersionArgument,
+    LabelArgument,
     Resource,
     ResourceVersion,
     ToVersionArgument,
     VersionNumberArgument,
+    find_labelled,
     find_version,
     list_versions,
 )
@@ -154,6 +157,17 @@ class ReferenceDataset(_WithContent, Resource, HasUsers):
         version: VersionNumberArgument,
     ) -> records.ReferenceDataset | None:
         return await find_version(info, REFERENCE_DATASET, reference_dataset, version)
+
+    @strawberry.field(
+        graphql_type="ReferenceDatasetVersion | None", description=LABELLED_DESCRIPTION
+    )
+    @staticmethod
+    async def version_labelled(
+        reference_dataset: strawberry.Parent[records.ReferenceDataset],
+        info: Info,
+        label: LabelArgument,
+    ) -> records.ReferenceDataset | None:
+        return await find_labelled(info, REFERENCE_DATASET, reference_dataset, label)
 
     @strawberry.field(
         graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION

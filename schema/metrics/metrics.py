@@ -51,14 +51,17 @@ from penstock.schema.resources.queries import (
 )
 from penstock.schema.resources.resource import (
     DIFF_DESCRIPTION,
+    LABELLED_DESCRIPTION,
     VERSION_DESCRIPTION,
     VERSIONS_DESCRIPTION,
     Change,
     FromVersionArgument,
+    LabelArgument,
     Resource,
     ResourceVersion,
     ToVersionArgument,
     VersionNumberArgument,
+    find_labelled,
     find_version,
     list_versions,
 )
@@ -170,6 +173,13 @@ class Metric(Resource, HasUses, HasUsers):
         version: VersionNumberArgument,
     ) -> records.Metric | None:
         return await find_version(info, METRIC, metric, version)
+
+    @strawberry.field(graphql_type="MetricVersion | None", description=LABELLED_DESCRIPTION)
+    @staticmethod
+    async def version_labelled(
+        metric: strawberry.Parent[records.Metric], info: Info, label: LabelArgument
+    ) -> records.Metric | None:
+        return await find_labelled(info, METRIC, metric, label)
 
     @strawberry.field(
         graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION

@@ -58,14 +58,17 @@ from penstock.schema.resources.queries import (
 )
 from penstock.schema.resources.resource import (
     DIFF_DESCRIPTION,
+    LABELLED_DESCRIPTION,
     VERSION_DESCRIPTION,
     VERSIONS_DESCRIPTION,
     Change,
     FromVersionArgument,
+    LabelArgument,
     Resource,
     ResourceVersion,
     ToVersionArgument,
     VersionNumberArgument,
+    find_labelled,
     find_version,
     list_versions,
 )
@@ -234,6 +237,13 @@ class Pipeline(Resource, HasUses, HasUsers, HasExecutions, HasRows):
         pipeline: strawberry.Parent[records.Pipeline], info: Info, version: VersionNumberArgument
     ) -> records.Pipeline | None:
         return await find_version(info, PIPELINE, pipeline, version)
+
+    @strawberry.field(graphql_type="PipelineVersion | None", description=LABELLED_DESCRIPTION)
+    @staticmethod
+    async def version_labelled(
+        pipeline: strawberry.Parent[records.Pipeline], info: Info, label: LabelArgument
+    ) -> records.Pipeline | None:
+        return await find_labelled(info, PIPELINE, pipeline, label)
 
     @strawberry.field(
         graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION

@@ -13,6 +13,10 @@ from penstock.datastore.records import State
 from penstock.datastore.resources.rules import MAX_DESCRIPTION, MAX_NAME
 from penstock.datastore.resources.version_dates.active_from import active_since
 from penstock.datastore.resources.version_diff import MAX_CHANGES, ChangeOperation
+from penstock.datastore.resources.version_labels.labels import (
+    MAX_LABEL,
+    find_label,
+)
 from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.roles import MAX_USER_ID, GroupPath
 from penstock.datastore.table.layout import KindDefinition
@@ -81,6 +85,18 @@ R = TypeVar("R", bound=records.Resource)
 RESOURCE_TYPES: Final = ("Pipeline", "Calculation", "ReferenceDataset", "Metric")
 
 
+@strawberry.type(description="A label of a version. It is on one version of the resource.")
+class VersionLabel:
+    label: str = strawberry.field(
+        metadata=text_metadata(MAX_LABEL), description="The label, as it was set last."
+    )
+    version: int = strawberry.field(description="The number of the version that has it.")
+    set_at: DateTime = strawberry.field(description="The time when it was set, in UTC.")
+    set_by: str = strawberry.field(
+        metadata=text_metadata(MAX_USER_ID), description="The id of the user who set it."
+    )
+
+
 @strawberry.type
 class Resource(Node):
     """The common fields of the latest version; not a type of the schema itself."""
@@ -117,6 +133,11 @@ class Resource(Node):
     updated_by: str = strawberry.field(
         metadata=text_metadata(MAX_USER_ID),
         description="The id of the user who created the latest version.",
+    )
+
+    labels: list[VersionLabel] = strawberry.field(
+        description="The labels of all versions, in their order by text; with `asAt`, those that "
+        "the version and the earlier ones have now."
     )
 
     @strawberry.field(
@@ -224,6 +245,12 @@ class ResourceVersion(Node):
     )
     updated_by: str = strawberry.field(description="The id of the user who created this version.")
 
+    @strawberry.field(description="The labels that the version has now, in their order by text.")
+    @reads_attributes({f"{name}Version": ("id", "version") for name in RESOURCE_TYPES})
+    @staticmethod
+    async def labels(version: strawberry.Parent[records.Resource], info: Info) -> list[str]:
+        return await resources.load_labels(info.context, version)
+
     @strawberry.field(
         metadata=price_metadata(0),
         description="The time from which on `asAt` gives this version, in UTC: that of its "
@@ -247,6 +274,10 @@ class ResourceVersion(Node):
         return resources.known_groups(info.context, version)
 
 
+LABELLED_DESCRIPTION: Final = "The version with a given label; null if there is none."
+LabelArgument: TypeAlias = Annotated[
+    str, strawberry.argument(description="The label, in any spelling of upper and lower case.")
+]
 VERSIONS_DESCRIPTION: Final = "All versions, the newest first."
 VERSION_DESCRIPTION: Final = "The version with a given number; null if there is none."
 VersionNumberArgument: TypeAlias = Annotated[
@@ -278,3 +309,9 @@ async def find_version(info: Info, kind: KindDefinition[R], resource: R, number:
         raise
     except NotFound:
         return None
+
+
+async def find_labelled(info: Info, kind: KindDefinition[R], resource: R, label: str) -> R | None:
+    """Read the version with a label; None if there is none."""
+    found = find_label(resource, label)
+    return await find_version(info, kind, resource, found.version) if found else None

@@ -6,8 +6,6 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.errors import NotFound as NotFoundError
-from penstock.datastore.table.layout import KINDS
 from penstock.resolvers import resources
 from penstock.schema.core.any_resource import AnyResource
 from penstock.schema.core.context import Info, unset_to_none
@@ -22,16 +20,20 @@ from penstock.schema.core.failures import (
     ValidationProblem,
     VersionConflict,
 )
-from penstock.schema.core.relay import parse_global_id
 from penstock.schema.core.scalars import DateTime
+from penstock.schema.resources.any_kind import RESOURCE_ID, find_kind
 
 
 @strawberry.input(description="The version to restore.")
 class RestoreVersionInput:
-    id: strawberry.ID = strawberry.field(
-        description="The global id of a pipeline, calculation, reference dataset or metric."
+    id: strawberry.ID = strawberry.field(description=RESOURCE_ID)
+    version: int | None = strawberry.field(
+        default=UNSET,
+        description="The number of the version to restore. Give either this or `label`.",
     )
-    version: int = strawberry.field(description="The number of the version to restore.")
+    label: str | None = strawberry.field(
+        default=UNSET, description="A label of the version to restore."
+    )
     expected_version: int = strawberry.field(
         description="The number of the current version. If another number is given, nothing "
         "changes."
@@ -80,13 +82,9 @@ class RestoreMutation:
     async def restore_version(
         info: Info, input: InputOf[RestoreVersionInput]
     ) -> RestoreVersionPayload:
-        id = parse_global_id(input.id)
-        kind = next((one for one in KINDS if id is not None and one.title == id.type), None)
-        if id is None or kind is None:
-            raise NotFoundError("There is no resource with this id.", ("id",))
+        kind, key = find_kind(input.id)
         loaders = info.context.loaders.of(kind)
+        named = resources.VersionName(unset_to_none(input.version), unset_to_none(input.label))
         start = unset_to_none(input.active_from)
-        restored = await resources.restore(
-            loaders, id.key, input.version, input.expected_version, start
-        )
+        restored = await resources.restore(loaders, key, named, input.expected_version, start)
         return RestoreVersionPayload(resource=restored)

@@ -158,6 +158,8 @@ def test_c8_version_and_version_as_at_exclude_each_other_everywhere() -> None:
 
     for call in ("#f(", "LOOKUP('a', 'b', ", "IMPACT('a', 'b', 'c', "):
         assert "CONFLICTING_OPTIONS" in codes(f"{call}{options})", around)
+        assert "CONFLICTING_OPTIONS" in codes(f"{call}label='prod', version=1)", around)
+        assert "OPTION_NOT_LITERAL" in codes(f"{call}label=1)", around)
 
 
 def test_a_set_to_null_and_an_empty_list_element_do_not_crash() -> None:

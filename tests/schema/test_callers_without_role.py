@@ -345,6 +345,18 @@ def execution_cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, A
                 {"in": {"id": world.id, "version": 1, "expectedVersion": 1}},
             )
         ],
+        "setVersionLabel": [
+            (
+                mutation("setVersionLabel", "SetVersionLabelInput"),
+                {"in": {"id": world.id, "version": 1, "label": "prod"}},
+            )
+        ],
+        "removeVersionLabel": [
+            (
+                mutation("removeVersionLabel", "RemoveVersionLabelInput"),
+                {"in": {"id": world.id, "label": "prod"}},
+            )
+        ],
         "withdrawRows": [
             (
                 mutation("withdrawRows", "WithdrawRowsInput"),

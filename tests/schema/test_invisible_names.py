@@ -204,6 +204,9 @@ OTHER_CASES: dict[str, NameCase] = {
     "FailExecutionInput.code": NameCase(
         "failExecution", {"id": "execution", "fence": 1, "code": BAD, "message": "m"}, ["code"]
     ),
+    "SetVersionLabelInput.label": NameCase(
+        "setVersionLabel", {"id": "pipeline", "version": 1, "label": BAD}, ["label"]
+    ),
     "UpdateAudioInput.title": NameCase("updateAudio", {**TRACK, "title": BAD}, ["title"]),
     "UpdateAudioInput.artists": NameCase(
         "updateAudio", {**TRACK, "artists": ["x", BAD]}, ["artists", "1"]
@@ -254,6 +257,8 @@ OTHERS = frozenset(
         "MetricInput.output",
         "MetricInput.pipeline",
         "MeasureInput.output",
+        "RemoveVersionLabelInput.label",
+        "RestoreVersionInput.label",
         "RowConditionInput.output",
         "RowsInput.key",
         "RowsInput.time",

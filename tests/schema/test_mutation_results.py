@@ -14,12 +14,14 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.quotas.rules import QuotaRules
+from penstock.datastore.resources.version_labels.labels import MAX_LABELS
 from penstock.datastore.roles import Caller, GroupPath
 from penstock.datastore.table.layout import API_KEY
-from penstock.datastore.table.port import Put
+from penstock.datastore.table.port import Item, Put, Update, Value
 from penstock.schema import schema
 from penstock.schema.core.relay import GlobalId
 from penstock.schema.engine.documents import core_schema
+from penstock.schema.resources.any_kind import find_kind
 from tests.datastore.ngsi.sample_destinations import open_embedded
 from tests.datastore.ngsi.stored_samples import store_dead_letter
 from tests.schema.audio.listener_cases import LISTENERS_FAILURES, make_things, replace_names
@@ -474,6 +476,36 @@ CASES |= {
 }
 
 
+CASES |= {
+    ("SetVersionLabelResult", member): Case(
+        "setVersionLabel", {"version": 1, "label": "prod", **input}, *told
+    )
+    for member, input, *told in (
+        ("NotFound", {"id": "was", "version": 3}, "NOT_FOUND", ["version"]),
+        ("NotPermitted", {"id": "was"}, "FORBIDDEN", None, {}, READER),
+        ("ValidationProblem", {"id": "was", "label": ""}, "BAD_USER_INPUT", ["label"]),
+        (
+            "LimitExceeded",
+            {"id": "labelled"},
+            "LIMIT_EXCEEDED",
+            ["label"],
+            {"limit": "labels of versions", "maximum": 100, "actual": 101},
+        ),
+        ("IllegalState", {"id": "off"}, "ILLEGAL_STATE", None, {"state": "DISABLED"}),
+    )
+}
+CASES |= {
+    ("RemoveVersionLabelResult", member): Case(
+        "removeVersionLabel", {"label": "prod", **input}, *told
+    )
+    for member, input, *told in (
+        ("NotFound", {"id": "was"}, "NOT_FOUND", ["label"]),
+        ("NotPermitted", {"id": "was"}, "FORBIDDEN", None, {}, READER),
+        ("IllegalState", {"id": "off"}, "ILLEGAL_STATE", None, {"state": "DISABLED"}),
+    )
+}
+
+
 WITHDRAWN: dict[str, Any] = {"keys": [["a"]], "reason": "wrong"}
 CASES |= {
     ("WithdrawRowsResult", "NotFound"): Case(
@@ -536,6 +568,10 @@ async def resources(ask: Ask) -> dict[str, str]:
     made["two"] = await ask.make("/usa/northwest", "two")
     made["cold"] = await ask.make("/usa", "cold")
     await ask.change(made["cold"], 1, state="FROZEN")
+    made["off"] = await ask.make("/usa", "off")
+    await ask.change(made["off"], 1, state="DISABLED")
+    made["labelled"] = await ask.make("/usa", "labelled")
+    await fill_labels(ask, made["labelled"])
     made["same"] = await ask.make("/usa", "same")
     made["other same"] = await ask.make("/eu", "same")
     await ask.create_groups(*BELOW, FULL)
@@ -574,6 +610,14 @@ async def resources(ask: Ask) -> dict[str, str]:
     await ask.input(DISABLE_GROUP, path=CLOSED, state="DISABLED")
     made["deletion"] = (await ask(DELETE_GONE)).value["job"]["id"]
     return made
+
+
+async def fill_labels(ask: Ask, id: str) -> None:
+    """Give a resource as many labels as it may have."""
+    kind, key = find_kind(id)
+    one: Item = {"version": 1, "setAt": "2022-08-10T23:55:20.321Z", "setBy": "ann"}
+    labels: list[Value] = [{"label": f"label {n}", **one} for n in range(MAX_LABELS)]
+    await ask.store.table.transact([Update(key=kind.latest.key(id=key), set={"labels": labels})])
 
 
 async def call_what_is_gone(ask: Ask) -> str:

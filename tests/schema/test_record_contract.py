@@ -107,6 +107,7 @@ RECORDS: dict[str, type] = {
     "Transform": records.Transform,
     "Transformer": records.Transformer,
     "UnmatchedTrack": UnmatchedEntry,
+    "VersionLabel": records.VersionLabel,
     "Worker": workers.Worker,
     "ExecutionCount": state_counts.StateCount,
     "HistoryEntry": HistoryEntry,

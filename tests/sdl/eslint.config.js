@@ -79,6 +79,7 @@ const VALUES = [
   "TotalledValue",
   "Transform",
   "Transformer",
+  "VersionLabel",
   "UnmatchedTrack",
   "UploadField",
   "UploadForm",

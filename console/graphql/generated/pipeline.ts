@@ -23,7 +23,7 @@ export const PipelineDetails: Operation<PipelineDetailsQuery, PipelineDetailsQue
   name: "PipelineDetails",
 };
 export const PipelineVersions: Operation<PipelineVersionsQuery, PipelineVersionsQueryVariables> = {
-  id: "3b653bf224b273185b4bf5a108765cd4af9bd8f2d7474271ef54a91f1eda2a16",
+  id: "25bc79d14e5a93a4bd4177847c360c0f7e1a5e54241333fca3193a6826162b7b",
   name: "PipelineVersions",
 };
 export const PipelineDiff: Operation<PipelineDiffQuery, PipelineDiffQueryVariables> = {

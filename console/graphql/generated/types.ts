@@ -468,6 +468,10 @@ export type HistoryAction =
   | "REVOKED"
   /** The state of the resource was set. */
   | "STATE_CHANGED"
+  /** A version of the resource got a label. */
+  | "LABEL_SET"
+  /** A label of a version of the resource was removed. */
+  | "LABEL_REMOVED"
   /** The resource was deleted. */
   | "DELETED"
   /** The group was deleted, or its deletion with everything in it was requested. */
@@ -3092,6 +3096,7 @@ export type PipelineVersionsQuery = {
         version: number;
         name: string;
         state: State;
+        labels: Array<string>;
         updatedAt: string;
         updatedBy: string;
       }>;

@@ -60,15 +60,17 @@ export function Versions({ id, newest }: { id: string; newest: number }) {
                   Version
                 </th>
                 <th scope="col">Name</th>
+                <th scope="col">Labels</th>
                 <th scope="col">State</th>
                 <th scope="col">Saved</th>
               </tr>
             </thead>
             <tbody>
-              {pages.nodes.map(({ version, name, state, updatedAt, updatedBy }) => (
+              {pages.nodes.map(({ version, name, state, labels, updatedAt, updatedBy }) => (
                 <tr key={version}>
                   <td className="number">{version}</td>
                   <td>{name}</td>
+                  <td>{labels.join(", ")}</td>
                   <td>
                     <StateBadge state={state} />
                   </td>

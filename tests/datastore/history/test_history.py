@@ -179,5 +179,5 @@ async def test_an_entry_costs_two_units_in_each_trail_and_a_page_is_one_query(
 def test_an_entry_has_no_room_for_contents() -> None:
     assert set(HistoryEntry.__struct_fields__) == {
         "id", "at", "by", "action", "subject", "subject_kind", "subject_id", "address",
-        "api_key", "group", "state", "roles", "home",
+        "api_key", "group", "state", "label", "version", "roles", "home",
     }  # fmt: skip

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "dd0305531b5c66376392c2ff796338be772d468f86dfbebea6118758c474551d"
+STRUCTURE = "c028ac31e5544bbbe55a309a91639626f2f366876cb5dc4d3a2b1713fe5f2a3c"
 SMALL = '''
 """The fields that read data."""
 type Query {
