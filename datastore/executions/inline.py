@@ -26,11 +26,13 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import TEXT_WORK, WorkAccount, file_units, step_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
-from penstock.datastore.errors import FieldProblem, LimitExceeded, Unreadable
+from penstock.datastore.errors import FieldProblem, IllegalState, LimitExceeded, Unreadable
 from penstock.datastore.executions.access import require_whole_files
+from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
 from penstock.datastore.executions.claims import Claims
 from penstock.datastore.executions.create import CreateExecutions, ExecutionRequest
 from penstock.datastore.executions.files import errors_key, input_key, output_key
+from penstock.datastore.executions.maintenance import ROWS_NOT_STORED
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import (
     Execution,
@@ -197,8 +199,9 @@ class InlineExecutions:
     ) -> Execution:
         """Create an execution, store the rows as its input, run it, and return it as it ended.
 
-        If this process stops, another one finishes the execution. The same idempotency key with the
-        same rows returns the execution of the first call in its current state.
+        If this process stops, another one finishes the execution, or fails it if the rows were not
+        stored. The same idempotency key with the same rows returns the execution of the first call
+        in its current state, and runs it if its rows were not stored.
         """
         if not rows:
             noted = [*noted, FieldProblem(["rows"], "must not be empty")]
@@ -206,6 +209,8 @@ class InlineExecutions:
         wanted = replace(wanted, mode=ExecutionMode.INLINE, rows=sha256(data).hexdigest())
         creating = CreateExecutions(self.access, self.rules, self.files)
         execution = await creating.create(wanted, idempotency_key, noted)
+        if execution.code == ROWS_NOT_STORED:
+            execution = await self._begin_again(execution)
         if execution.ready_at is None and not execution.state.is_over:
             self.output.ran.add(execution.id)
             await self._run_rows(execution, data, len(rows))
@@ -213,6 +218,16 @@ class InlineExecutions:
         if ended.rows_commit is not None:
             self.access.work.owe(KEEPING_UNITS)
         return ended
+
+    async def _begin_again(self, lost: Execution) -> Execution:
+        """Let an execution wait again whose rows were lost, unless another call does so."""
+        try:
+            return await ChangeExecutions(self.access, self.rules, lambda: None).retry(lost.id)
+        except IllegalState:
+            now = (await ReadExecutions(self.access).one(lost.id)).execution
+            if now.code == ROWS_NOT_STORED:
+                raise
+            return now
 
     async def _run_rows(self, execution: Execution, data: bytes, count: int) -> None:
         async def chunks() -> AsyncIterator[bytes]:

@@ -14,11 +14,12 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions.access import needs_starter
 from penstock.datastore.executions.claims import with_end_state
-from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.records import (
     EventKind,
     Execution,
+    ExecutionMode,
     ExecutionRules,
     ExecutionState,
 )
@@ -51,6 +52,14 @@ class _Reason(NamedTuple):
 
 
 _NO_INPUT: Final = _Reason("NO_INPUT", "No input was uploaded in time.")
+ROWS_NOT_STORED: Final = "ROWS_NOT_STORED"
+"""The code of an execution of rows of a request that its server lost, so that nothing ran."""
+
+_ROWS_LOST: Final = _Reason(
+    ROWS_NOT_STORED,
+    "The server stopped before it had stored the rows of the request, so nothing ran. Create it "
+    "again: the same idempotency key then runs this execution.",
+)
 _NOT_STARTED: Final = _Reason(
     "NOT_STARTED", "Its input was uploaded, but nobody who may write its rows started it in time."
 )
@@ -65,10 +74,10 @@ class ExecutionMaintenance:
     files: Files
 
     async def find_uploads(self) -> int:
-        """Make executions ready whose input was uploaded, and fail those that waited too long.
+        """Make executions ready whose input is stored, and fail those that waited too long.
 
-        Those that write rows wait for a caller who may. Returns the number of uploads found. It
-        asks for the file of each execution that waits for one.
+        Those of uploads that write rows wait for a caller who may. Returns the number of inputs
+        found. It asks for the file of each execution that waits for one.
         """
         places = Semaphore(PLACES)
 
@@ -97,6 +106,8 @@ class ExecutionMaintenance:
         if execution.deleted_at is not None:
             await self._removal.remove(execution)
             return False
+        if execution.mode is ExecutionMode.INLINE:
+            return self._is_late(execution) and await self._take_over_rows(execution)
         is_uploaded = await self._is_uploaded(execution)
         waits = is_uploaded and await self._waits_for_starter(execution)
         if is_uploaded and not waits and await self._make_ready(execution):
@@ -104,6 +115,24 @@ class ExecutionMaintenance:
         if self._is_late(execution):
             await self._fail(execution, _NOT_STARTED if waits else _NO_INPUT)
         return False
+
+    async def _take_over_rows(self, execution: Execution) -> bool:
+        """Leave to workers an execution of rows of a request whose server is gone.
+
+        Its creator has started it. Without the rows it fails; returns whether they are stored.
+        """
+        stat = await self.files.stat(input_key(execution))
+        if stat is None:
+            await self._fail(execution, _ROWS_LOST)
+            return False
+        now = self.access.clock.timestamp()
+        ready = msgspec.structs.replace(execution, ready_at=now, bytes_total=stat.size)
+        event = TransitionEvent(EventKind.UPLOADED, execution.created_by, now)
+        try:
+            await commit(self.access.table, transition_writes(execution, ready, event))
+        except StaleRead:
+            return False
+        return True
 
     async def _is_uploaded(self, execution: Execution) -> bool:
         if not awaits_upload(execution):

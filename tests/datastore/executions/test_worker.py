@@ -1,6 +1,5 @@
 """The execution worker: outputs, and the handling of failures."""
 
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,10 +8,8 @@ import pytest
 from penstock.datastore.errors import Invalid, LimitExceeded
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
-from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
-from penstock.datastore.table.pages import Window
 from penstock.transform.outcome import RowCounts
 from tests.datastore.executions.sample_executions import (
     ANN,
@@ -27,10 +24,8 @@ from tests.datastore.executions.sample_executions import (
     read_content,
     ready_execution,
 )
-from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import Watch, on_sqlite
-from tests.support.table_interceptors import ProcessDied
+from tests.support.sample_resources import on_sqlite
 
 MINUTES = timedelta(minutes=5)
 
@@ -152,30 +147,6 @@ async def test_a_request_has_only_so_many_rows(store: Store, pipeline: Pipeline)
         await inline.run(wanted, [{"fuel": "x" * 4_200_000}])
     assert await contents(store.table) == before
     assert (await inline.run(wanted, [{"distance": 1}] * 1000)).counts.succeeded == 1000
-
-
-@on_sqlite
-async def test_rows_of_a_request_whose_server_died_are_run_by_another_or_given_up(
-    store: Store, pipeline: Pipeline, watch: Watch
-) -> None:
-    states = []
-    for calls in range(12):
-        life = WriteAllowance(calls)
-        mortal = replace(
-            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-        )
-        wanted = ExecutionRequest(pipeline_id=pipeline.id)
-        with suppress(ProcessDied):
-            await mortal.open_session(ANN).executions.inline.run(wanted, [{"distance": calls}])
-        watch.move(timedelta(minutes=11))
-        await store.execution_worker("heir").run_all()
-        await store.confirm_uploads()
-        page = await store.open_session(ANN).executions.listing.page(
-            pipeline, ExecutionFilter(), Window(size=1)
-        )
-        states += [one.state.value for _, one in page.entries]
-        assert await faults(store.table) == []
-    assert set(states) == {"failed", "success"}
 
 
 @on_sqlite
