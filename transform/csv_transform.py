@@ -1,6 +1,7 @@
 """Applies a plan to a stream of CSV bytes, chunk by chunk, and returns streams of CSV."""
 
 from collections import deque
+from collections.abc import Sequence
 from csv import Error
 from typing import NamedTuple, Protocol
 
@@ -12,6 +13,7 @@ from penstock.transform.header import NO_FORM, FileForm, read_header
 from penstock.transform.outcome import OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.program import Program
+from penstock.transform.row_routine import RowRoutine
 
 BLANK = (b"", b"\r")
 
@@ -66,6 +68,7 @@ class CsvTransform:
         self._awaits_header = above is None
         self._row = above.row if above else 0
         self._read = 0
+        self._routine: RowRoutine | None = None
 
     @property
     def ending(self) -> TransformEnding:
@@ -143,11 +146,21 @@ class CsvTransform:
             self._reject(record, TransformCode.MALFORMED_ROW, f"the row cannot be read: {error}")
         else:
             if len(fields) == len(form.headings) or not self._program.columns:
-                self._outcome.run_row(self._program, self._row, form.entries(fields), fields)
+                self._run_row(fields)
             else:
                 message = f"the row has {len(fields)} fields, the header {len(form.headings)}"
                 problem = TransformProblem(self._row, "", TransformCode.FIELD_COUNT, message)
                 self._outcome.fail([problem], fields)
+
+    def _run_row(self, fields: Sequence[str]) -> None:
+        if self._routine is None:
+            self._routine = self._program.compile_row(self._form.places)
+        cells = self._routine(fields)
+        if cells is not None:
+            self._outcome.keep_cells(cells)
+        else:
+            entries = self._form.entries(fields)
+            self._outcome.run_row(self._program, self._row, entries, fields)
 
     def _reject(self, record: bytes, code: TransformCode, message: str) -> None:
         """Leave out a row that has no fields; its text stands for the first of them."""

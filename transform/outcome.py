@@ -131,8 +131,12 @@ class RowRunner:
         if problems:
             self.fail(problems, fields)
         else:
-            self._cells.append(cells)
-            self._keep(sum(map(len, cells)))
+            self.keep_cells(cells)
+
+    def keep_cells(self, cells: Sequence[str]) -> None:
+        """Keep the output cells of a row."""
+        self._cells.append(cells)
+        self._keep(sum(map(len, cells)))
 
     def fail(self, problems: Sequence[TransformProblem], fields: Sequence[str]) -> None:
         """Leave a row out because of one or more problems, the first of which has its fields."""

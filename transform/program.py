@@ -3,29 +3,32 @@
 Most entries are plain numbers and short texts, which the readers convert without further checks.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, DecimalException
-from typing import Final, NamedTuple
+from typing import Final
 
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import CalledFindings, link
-from penstock.formula.codegen.emitter import FAULTS, Routine
+from penstock.formula.codegen.emitter import FAULTS
 from penstock.formula.codegen.generator import CalledRoutines, routine_for_calls
 from penstock.formula.core.datasets import DatasetRows
 from penstock.formula.core.errors import Fault, FormulaInvalid
 from penstock.formula.core.limits import MAX_STRING, WorkMeter
-from penstock.formula.core.numbers import number_text
 from penstock.formula.core.row_inputs import binder
-from penstock.formula.core.values import FormulaParameter, FormulaType, Scalar, Value, text_of
+from penstock.formula.core.values import FormulaParameter, FormulaType, Scalar, Value
 from penstock.formula.evaluate import failure_of
 from penstock.formula.syntax.parser import parse
 from penstock.transform.plan import FormulaStep, PinnedCalculations, PinnedDatasets, TransformPlan
 from penstock.transform.problems import MAX_MESSAGE, InputRefused, TransformCode, TransformProblem
 from penstock.transform.row_identity import IdentityCheck
-
-_is_plain_number: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
-"""Matches a number that is within all limits, so that nothing else checks it."""
+from penstock.transform.row_routine import (
+    InputColumn,
+    OutputColumn,
+    RowCompiler,
+    RowRoutine,
+    csv_cell,
+    is_plain_number,
+)
 
 
 def entry_reader(parameter: FormulaParameter) -> Callable[[object], Value]:
@@ -33,7 +36,7 @@ def entry_reader(parameter: FormulaParameter) -> Callable[[object], Value]:
     bind = binder(parameter)
 
     def number(entry: object) -> Value:
-        return Decimal(entry) if type(entry) is str and _is_plain_number(entry) else bind(entry)
+        return Decimal(entry) if type(entry) is str and is_plain_number(entry) else bind(entry)
 
     def text(entry: object) -> Value:
         return entry if type(entry) is str and len(entry) <= MAX_STRING else bind(entry)
@@ -48,14 +51,6 @@ def entry_reader(parameter: FormulaParameter) -> Callable[[object], Value]:
 
 
 NO_DATA: Final[Mapping[str, DatasetRows]] = {}
-
-
-class OutputColumn(NamedTuple):
-    """An output column and the function that computes it."""
-
-    name: str
-    key: str | None
-    routine: Routine
 
 
 class Program:
@@ -131,6 +126,16 @@ class Program:
             problems.append(problem)
         return cells
 
+    def compile_row(self, places: Sequence[int | None]) -> RowRoutine:
+        """Compile all columns and formulas to one function, for files with these places."""
+        columns = [
+            InputColumn(parameter.type, read, place)
+            for parameter, read, place in zip(self._parameters, self._readers, places, strict=True)
+        ]
+        is_kept = None if self._identity is None else self._identity.accepts
+        compiler = RowCompiler(self._datasets.lookup, self._datasets.impact, is_kept)
+        return compiler.compile(columns, self._outputs)
+
     def _reading_problems(self, row: int, entries: Sequence[object]) -> Iterator[TransformProblem]:
         for read, entry in zip(self._readers, entries, strict=True):
             try:
@@ -163,12 +168,3 @@ def _evaluation_problem(
 ) -> TransformProblem:
     failure = failure_of(error, output.routine)
     return TransformProblem(row, output.name, failure.code, str(failure)[:MAX_MESSAGE])
-
-
-def csv_cell(value: Value) -> str:
-    """Return a value as a CSV cell: null is empty, numbers are plain, lists are JSON."""
-    if type(value) is Decimal:
-        return number_text(value)
-    if type(value) is str:
-        return value
-    return "" if value is None else text_of(value)

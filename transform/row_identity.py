@@ -73,6 +73,10 @@ class IdentityCheck:
         self._below = identity.owner.rstrip("/") + "/"
         self._is_whole = identity.reach.is_whole
 
+    def accepts(self, cells: list[str]) -> bool:
+        """Whether a row of output cells can be kept, as `problem_of` says why not."""
+        return self.problem_of(0, cells) is None
+
     def problem_of(self, row: int, cells: list[str]) -> TransformProblem | None:
         """The reason why a row of output cells cannot be kept; None if it can."""
         for place in self._identity.key:

@@ -1,6 +1,7 @@
 """Comparison: equal types only; text by code point, false before true, null only with `==` `!=`."""
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from operator import ge, gt, le, lt
 from typing import Final
 
@@ -8,6 +9,8 @@ from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.values import Value, ValueKind, in_words, kind_of
 
 COMPARABLE: Final = ValueKind.NUMBER | ValueKind.TEXT | ValueKind.BOOLEAN
+
+_USUAL_TYPES: Final = frozenset({Decimal, str, bool})
 
 
 def equal(left: Value, right: Value) -> bool:
@@ -33,6 +36,8 @@ def _order_comparison(test: Callable[..., bool]) -> Callable[[Value, Value], boo
 
 
 def _refuse_mixture(left: Value, right: Value) -> None:
+    if type(left) is type(right) and type(left) in _USUAL_TYPES:
+        return
     kinds = kind_of(left), kind_of(right)
     if kinds[0] is not kinds[1] or kinds[0] not in COMPARABLE:
         message = f"{in_words(kinds[0])} cannot be compared with {in_words(kinds[1])}"
