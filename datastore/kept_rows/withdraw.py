@@ -79,9 +79,9 @@ class WithdrawRows:
         return await self._withdraw(pipeline, digest_condition(digests), reason, require_all)
 
     async def by_execution(self, pipeline: Pipeline, execution: str, reason: str) -> int:
-        """Withdraw the rows that stand as an execution made them, all or none.
+        """Withdraw the rows in the caller's sight that stand as an execution made them.
 
-        Raises NotFound if there are none in the caller's sight.
+        All of these or none; others stay. Raises NotFound if there are none.
         """
 
         def require_some(found: Mapping[str, GroupPath]) -> None:

@@ -35,8 +35,9 @@ class WithdrawRowsInput:
     )
     execution_id: strawberry.ID | None = strawberry.field(
         default=UNSET,
-        description="The global id of an execution: all rows are withdrawn that stand as it made "
-        "them. Rows that a later execution corrected stay.",
+        description="The global id of an execution: all rows in the caller's sight are withdrawn "
+        "that stand as it made them. Rows that a later execution corrected stay, and so do those "
+        "of groups out of sight.",
     )
     reason: str = strawberry.field(
         description=f"The reason of the withdrawal, in 1 to {MAX_REASON} characters."
@@ -70,9 +71,9 @@ class KeptRowMutation:
     @strawberry.mutation(
         graphql_type=WithdrawRowsResult,
         metadata=price_metadata(100),
-        description="Withdraw rows that a pipeline keeps: all that are named, or none. A later "
-        "execution can make them again. The caller must be a contributor at the groups of the "
-        "rows.",
+        description="Withdraw rows that a pipeline keeps: all that `keys` name, or all in the "
+        "caller's sight that `executionId` made; none if one of them cannot be. A later execution "
+        "can make them again. The caller must be a contributor at the groups of the rows.",
     )
     @staticmethod
     async def withdraw_rows(info: Info, input: InputOf[WithdrawRowsInput]) -> WithdrawRowsPayload:

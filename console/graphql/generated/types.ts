@@ -978,7 +978,7 @@ export type WithdrawRowsInput = {
   pipelineId: string;
   /** The keys of the rows: for each row the values that identify it, as `key` of a row has them. At most 100 rows. */
   keys?: Array<Array<string>> | null | undefined;
-  /** The global id of an execution: all rows are withdrawn that stand as it made them. Rows that a later execution corrected stay. */
+  /** The global id of an execution: all rows in the caller's sight are withdrawn that stand as it made them. Rows that a later execution corrected stay, and so do those of groups out of sight. */
   executionId?: string | null | undefined;
   /** The reason of the withdrawal, in 1 to 1000 characters. */
   reason: string;
