@@ -56,10 +56,12 @@ def measure_name_search() -> list[Figure]:
 
 
 def measure_transform() -> list[Figure]:
-    from benchmarks.transform import measure  # noqa: PLC0415 - see above
+    from benchmarks.transform import measure, measure_peers  # noqa: PLC0415 - see above
 
     taken = min(measure(100_000).seconds for _ in range(3))
-    return _figures("transform", "ms", {"100,000 rows": taken * 1e3})
+    beside = {f"100,000 rows, {name}": one.seconds for name, one in measure_peers(100_000).items()}
+    found = {"100,000 rows": taken} | beside
+    return _figures("transform", "ms", {name: seconds * 1e3 for name, seconds in found.items()})
 
 
 def measure_sink() -> list[Figure]:
