@@ -58,6 +58,7 @@ from penstock.datastore.manifest.manifests import Manifests
 from penstock.datastore.manifest.recovery import Recovery
 from penstock.datastore.manifest.runs import OutputFolders, Runs
 from penstock.datastore.ngsi.repository import IngestRepository, SinkAccess
+from penstock.datastore.ngsi.retention.sample_deletion import SampleDeletions, delete_samples
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.playlists.delete import PlaylistDeleter
@@ -316,6 +317,10 @@ class Session:
         return Listening.of(self._access)
 
     @cached_property
+    def sample_deletions(self) -> SampleDeletions:
+        return SampleDeletions(self._access, self._store.announce_job)
+
+    @cached_property
     def notifications(self) -> IngestRepository:
         return IngestRepository(
             self._access, self._store.ngsi_access, self._store.files, self.units
@@ -504,7 +509,10 @@ class Store:
         `worker` is the unique name of this process, which makes one such call at a time for each
         kind.
         """
-        more = {JobKind.IMPORT_AUDIO: self._import_audio}
+        more = {
+            JobKind.IMPORT_AUDIO: self._import_audio,
+            JobKind.DELETE_SAMPLES: self._delete_samples,
+        }
         access, watch = self._system_access(), self.watch_job
         return await JobWorker(access, worker, more, kinds, watch).run()
 
@@ -528,6 +536,9 @@ class Store:
 
     async def _import_audio(self, access: Access, lease: JobLease) -> None:
         await import_audio(access, lease, self.user_buckets.sources(access, self.files))
+
+    async def _delete_samples(self, access: Access, lease: JobLease) -> None:
+        await delete_samples(access, lease, self.ngsi_access.destinations)
 
     def _system_access(self, *, admin: bool = False) -> Access:
         caller = Caller("", {ROOT: Role.ADMIN} if admin else {})

@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.errors import BadArgument, NotFound
+from penstock.datastore.errors import BadArgument, NotFound, blame_field
+from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.ngsi.directory import Attribute, Entity, Service, ServicePath
 from penstock.datastore.ngsi.name_encoding import Encoding, decode_components, encode
 from penstock.datastore.ngsi.naming_rules import NamingDocuments
@@ -52,6 +53,18 @@ class Chart(msgspec.Struct, frozen=True):
 
     times: tuple[str, ...]
     values: tuple[Decimal, ...]
+
+
+async def delete_samples(
+    context: Context, at: ServicePath, entity: tuple[str, str], span: TimeSpan
+) -> Job:
+    """Begin a job that deletes samples of an entity; raises NotFound if there is none."""
+    with blame_field("servicePath"):
+        path = await context.session.notifications.directory.path(at.service, check_path(at.path))
+    found = await find_entity(context, path, *entity)
+    if found is None:
+        raise NotFound("There is no such entity.", ("entityId",))
+    return await context.session.sample_deletions.begin(found, span)
 
 
 async def load_path(context: Context, of: Service, path: str) -> ServicePath:

@@ -24,6 +24,7 @@ class JobKind(StrEnum):
 
     DELETE_GROUP = "delete_group"
     IMPORT_AUDIO = "import_audio"
+    DELETE_SAMPLES = "delete_samples"
 
 
 class JobState(StrEnum):
@@ -36,12 +37,24 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class SampleSpan(StoredRecord, frozen=True, kw_only=True):
+    """The samples of an entity between two times of events in milliseconds, both inclusive."""
+
+    service: str
+    path: str
+    entity: str
+    type: str
+    low: int
+    high: int
+
+
 class Job(StoredRecord, frozen=True, kw_only=True):
     """A job about one group, or one that only its user sees; `message` is why it failed.
 
     `done` counts the finished steps out of `total`, which is None until the work is counted. A step
     is a group, or a resource in one group; in an import it is one object below `prefix` in the
-    bucket of `connection`. `cursor` is the position at which the next worker continues.
+    bucket of `connection`; in a deletion of `samples` it is one sample, and there is no total.
+    `cursor` is the position at which the next worker continues.
     """
 
     id: str
@@ -50,6 +63,7 @@ class Job(StoredRecord, frozen=True, kw_only=True):
     group: GroupPath | None = None
     connection: str | None = None
     prefix: str | None = None
+    samples: SampleSpan | None = None
     cursor: str | None = None
     created_at: str
     created_by: str

@@ -77,7 +77,7 @@ class Jobs:
         return await read_existing(window, read_ids, load_jobs)
 
     async def cancel(self, id: str) -> Job:
-        """End an import of the caller that is not over; what it has added stays.
+        """End a job of the caller that is not over; what it has done stays.
 
         Its worker stops within seconds. Raises NotFound, NotPermitted for the job of somebody else,
         and IllegalState for a job that is over or that deletes a group.
@@ -85,7 +85,7 @@ class Jobs:
         job = await self._one(id)
         if job.created_by != self.access.caller.user_id:
             raise NotPermitted("Only the user who requested a job can cancel it.")
-        if job.kind is not JobKind.IMPORT_AUDIO:
+        if job.kind is JobKind.DELETE_GROUP:
             words = "A group that is being deleted can no longer be used, so its deletion goes on."
             raise IllegalState(words, job.state.value.upper())
         cancelled = Update(

@@ -10,7 +10,17 @@ from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.table.keys import SEPARATOR
-from penstock.datastore.table.port import Attributes, Item, Key, Page, Put, Query, Scan, Table
+from penstock.datastore.table.port import (
+    Attributes,
+    Delete,
+    Item,
+    Key,
+    Page,
+    Put,
+    Query,
+    Scan,
+    Table,
+)
 from penstock.datastore.text import escape
 
 
@@ -61,6 +71,9 @@ class Destinations(Protocol):
         `patient`, nothing is sent again, and what is left raises Unavailable.
         """
 
+    async def delete(self, table: str, keys: Sequence[Key]) -> None:
+        """Delete up to 25 items of one table; those that are gone already are left out."""
+
     def table(self, name: str) -> SampleTable:
         """The table of this name; it need not exist."""
 
@@ -80,6 +93,9 @@ class NoDestinations:
         raise _no_destinations()
 
     async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
+        raise _no_destinations()
+
+    async def delete(self, table: str, keys: Sequence[Key]) -> None:
         raise _no_destinations()
 
     def table(self, name: str) -> SampleTable:
@@ -146,6 +162,11 @@ class EmbeddedDestinations:
                 Put({**item, "pk": _prefixed_partition(table, str(item["pk"]))})
                 for table, item in items
             ]
+        )
+
+    async def delete(self, table: str, keys: Sequence[Key]) -> None:
+        await self.shared.write(
+            [Delete(Key(_prefixed_partition(table, key.pk), key.sk)) for key in keys]
         )
 
     def table(self, name: str) -> EmbeddedSamples:

@@ -23,7 +23,7 @@ from penstock.datastore.errors import ForeignTable, RequestRefused
 from penstock.datastore.ngsi.destinations import FailureKind, TableItem
 from penstock.datastore.table import limits
 from penstock.datastore.table.limits import check_at_most
-from penstock.datastore.table.port import Page, Put, Query, Scan
+from penstock.datastore.table.port import Delete, Key, Page, Put, Query, Scan
 
 _FAILURE_KINDS: Mapping[str, FailureKind] = {
     "ResourceNotFoundException": FailureKind.MISSING,
@@ -118,6 +118,12 @@ class DynamoDBDestinations:
         for puts in tables.values():
             limits.guard_write(puts)
         await batch_write(self._client, Attempts(self._deadline, None if patient else 1), tables)
+
+    async def delete(self, table: str, keys: Sequence[Key]) -> None:
+        check_at_most("operations of a write", limits.WRITE_OPERATIONS, len(keys))
+        await batch_write(
+            self._client, Attempts(self._deadline), {table: [Delete(key) for key in keys]}
+        )
 
     def table(self, name: str) -> "CheckedSamples":
         table = DynamoDBTable(name, self._client, self._connections, self._deadline)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -27,7 +28,7 @@ from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.counters import choose_shard
-from penstock.datastore.table.pages import Window
+from penstock.datastore.table.pages import Window, walk_pages
 
 MANIFEST: Final = ManifestName(ROOT, "ngsi")
 FOLDER: Final = "ngsi/segments"
@@ -49,6 +50,7 @@ MAX_COUNTED: Final = 40
 _ELSEWHERE = ""
 _MAX_TYPES = 1000
 _MAX_CLAIMED = 20
+_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +202,22 @@ class RunLog:
         marked = RunListFilter(state=RunState.PROCESSED, to_skip=False)
         found = [await lists.page(MANIFEST, marked, window), await lists.stale(MANIFEST, window)]
         return [run for part in found for _, run in part.entries]
+
+
+async def list_lone_runs(access: Access) -> set[str]:
+    """The runs of single segments that are not stored yet: `pk = RL:<manifest>:LOADING`.
+
+    The others that are being stored have no counts yet; rows of counts name their segments.
+    """
+    lists = RunLists(Runs(access))
+    try:
+        read_page = partial(lists.page, MANIFEST, RunListFilter(state=RunState.LOADING))
+        return {
+            run.id async for run in walk_pages(read_page, _PAGE) if EVENTS in (run.counts or {})
+        }
+    except NotFound:
+        # The manifest does not exist before its first run.
+        return set()
 
 
 def item_counts(items: Mapping[str, int]) -> dict[str, int]:

@@ -168,7 +168,13 @@ async def read_records(
 PAGE: Final = 100
 
 
-async def query_pages(table: Table, query: Query) -> AsyncIterator[Sequence[Attributes]]:
+class Queryable(Protocol):
+    """Anything that answers queries as a table does."""
+
+    async def query(self, query: Query) -> Page: ...
+
+
+async def query_pages(table: Queryable, query: Query) -> AsyncIterator[Sequence[Attributes]]:
     """Yield the items of a query page by page; the next page is read when the caller wants it."""
     after = query.after
     while True:
@@ -188,12 +194,6 @@ async def query_items(table: Table, query: Query) -> AsyncIterator[Attributes]:
 
 FILTERED_BATCH = 100
 """The number of items that a filtered range reads at once."""
-
-
-class Queryable(Protocol):
-    """Anything that answers queries as a table does."""
-
-    async def query(self, query: Query) -> Page: ...
 
 
 @dataclass(frozen=True, slots=True)

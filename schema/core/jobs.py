@@ -34,6 +34,7 @@ describe_values(
         records.JobKind.IMPORT_AUDIO: (
             "The job adds the audio files of a bucket to the caller's library."
         ),
+        records.JobKind.DELETE_SAMPLES: "The job deletes samples of an entity.",
     },
 )
 describe_values(
@@ -113,8 +114,8 @@ class Job(Node):
     )
     total: int | None = strawberry.field(
         description=(
-            "The number of all steps; null until it is known. A step is one group, one "
-            "resource in one group or, in an import, one object."
+            "The number of all steps; null until it is known, and in a deletion of samples. A step "
+            "is one group, one resource in one group, one object of an import or one sample."
         )
     )
     message: str | None = strawberry.field(
@@ -225,8 +226,8 @@ class JobMutation:
     @strawberry.mutation(
         graphql_type=CancelJobResult,
         description=(
-            "Cancel an import of the caller that is not over. It ends within seconds, and what it "
-            "has added stays. The deletion of a group cannot be cancelled."
+            "Cancel a job of the caller that is not over. It ends within seconds, and what it has "
+            "done stays. The deletion of a group cannot be cancelled."
         ),
     )
     @staticmethod

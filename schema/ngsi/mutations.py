@@ -3,16 +3,23 @@
 from typing import Annotated
 
 import strawberry
+from strawberry import UNSET
 
 from penstock.datastore.errors import ErrorCode
+from penstock.datastore.jobs.jobs import Job as JobRecord
 from penstock.datastore.ngsi import dead_letters, repository
+from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.ngsi.naming_rules import NamingDocuments
 from penstock.resolvers import ngsi
-from penstock.schema.core.context import Info
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import LimitExceeded, NotFound, NotPermitted, ValidationProblem
+from penstock.schema.core.jobs import Job
+from penstock.schema.core.scalars import DateTime
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.ngsi.dead_letters import NgsiDeadLetter, NgsiNamingRules
+
+DELETION_COST = 100
 
 
 @strawberry.type(description="The result of replaying one dead letter.")
@@ -58,6 +65,13 @@ class DeleteDeadLettersPayload:
     )
 
 
+@strawberry.type(description="The result of starting a deletion of samples.")
+class DeleteNgsiSamplesPayload:
+    job: JobRecord = strawberry.field(
+        graphql_type=Job, description="The job that deletes the samples in the background."
+    )
+
+
 @strawberry.type(description="The result of replacing the name mappings.")
 class PutNameMappingsPayload:
     naming_rules: NamingDocuments = strawberry.field(
@@ -84,6 +98,13 @@ DeleteDeadLettersResult = Annotated[
     strawberry.union(
         "DeleteDeadLettersResult",
         description="The deleted dead letters, or the reason why none was deleted.",
+    ),
+]
+DeleteNgsiSamplesResult = Annotated[
+    DeleteNgsiSamplesPayload | NotFound | NotPermitted | ValidationProblem | LimitExceeded,
+    strawberry.union(
+        "DeleteNgsiSamplesResult",
+        description="The job that deletes the samples, or the reason why there is none.",
     ),
 ]
 PutNameMappingsResult = Annotated[
@@ -115,6 +136,24 @@ class DeleteDeadLettersInput:
     ids: list[strawberry.ID] = strawberry.field(
         description="The ids of at most 50 dead letters. If one of them does not exist, was "
         "replayed, or the caller may not delete it, none is deleted."
+    )
+
+
+@strawberry.input(description="The samples to delete: those of an entity, all or of a span.")
+class DeleteNgsiSamplesInput:
+    service: str = strawberry.field(description="The service, as written in the notifications.")
+    service_path: str = strawberry.field(description="The service path, such as `/Madrid/Gardens`.")
+    entity_id: str = strawberry.field(description="The id of the entity.")
+    entity_type: str = strawberry.field(description="The type of the entity; may be empty.")
+    start: DateTime | None = strawberry.field(
+        name="from",
+        default=UNSET,
+        description="The first time of the event, in UTC and inclusive; unbounded if left out.",
+    )
+    end: DateTime | None = strawberry.field(
+        name="to",
+        default=UNSET,
+        description="The end of the times, in UTC and exclusive; unbounded if left out.",
     )
 
 
@@ -162,6 +201,23 @@ class NgsiMutation:
     ) -> DeleteDeadLettersPayload:
         letters = await info.context.session.notifications.delete_letters(input.ids)
         return DeleteDeadLettersPayload(letters=letters)
+
+    @strawberry.mutation(
+        graphql_type=DeleteNgsiSamplesResult,
+        description="Delete the samples of an entity, all or those of a span of time, for ever, as "
+        "a job. Samples that arrive after the request stay, and the entity stays in the lists. The "
+        "caller must be an admin at the service path, and can have 10 deletions at a time.",
+        metadata=price_metadata(DELETION_COST),
+    )
+    @staticmethod
+    async def delete_ngsi_samples(
+        info: Info, input: InputOf[DeleteNgsiSamplesInput]
+    ) -> DeleteNgsiSamplesPayload:
+        at = ServicePath(input.service, input.service_path)
+        entity = (input.entity_id, input.entity_type)
+        span = ngsi.parse_span(unset_to_none(input.start), unset_to_none(input.end))
+        job = await ngsi.delete_samples(info.context, at, entity, span)
+        return DeleteNgsiSamplesPayload(job=job)
 
     @strawberry.mutation(
         graphql_type=PutNameMappingsResult,

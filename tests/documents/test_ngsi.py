@@ -24,6 +24,16 @@ REPLAY = """mutation($input: ReplayDeadLettersInput!) { replayDeadLetters(input:
 DELETE = """mutation($input: DeleteDeadLettersInput!) { deleteDeadLetters(input: $input) {
   __typename ...on DeleteDeadLettersPayload { letters { id } }
   ...on UserError { code message path } } }"""
+SAMPLES = {
+    "service": "vehicles",
+    "servicePath": "/4wheels",
+    "entityId": "car1",
+    "entityType": "car",
+}
+DELETE_SAMPLES = """mutation($input: DeleteNgsiSamplesInput!) { deleteNgsiSamples(input: $input) {
+  __typename ...on DeleteNgsiSamplesPayload { job { id kind } }
+  ...on UserError { code message path } } }"""
+JOB = "query($id: ID!) { job(id: $id) { state done total } }"
 PUT = """mutation($mappings: String!, $grouping: String!) {
   a: putNameMappings(input: {document: $mappings}) { __typename }
   b: putGroupingRules(input: {document: $grouping}) { __typename } }"""
@@ -182,6 +192,21 @@ async def test_delete_dead_letters(ask: Ask) -> None:
     left = {"nodes": [{"id": ids[2]}], "pageInfo": {"hasNextPage": False}}
     assert (await of_path(ask, shown))["deadLetters"] == left
     assert await of_path(ask, counts) == before
+
+
+async def test_delete_samples(ask: Ask) -> None:
+    """delete samples"""
+    await store_samples(ask.store, samples=4)
+    input = {**SAMPLES, "from": "2015-04-20T13:16:16.005Z", "to": "2015-04-20T13:16:18.005Z"}
+    refused = await ask(DELETE_SAMPLES, {"input": input}, CARLA)
+    assert refused.value["code"] == "FORBIDDEN"
+    told = await ask(DELETE_SAMPLES, {"input": input}, ADA)
+    assert told.value["job"]["kind"] == "DELETE_SAMPLES"
+    assert await ask.store.run_jobs("w") == 1
+    job = await ask(JOB, {"id": told.value["job"]["id"]}, ADA)
+    assert job.value == {"state": "DONE", "done": 4, "total": None}
+    found = await of_path(ask, SPEED % "series { nodes { text } }")
+    assert found["entity"]["attribute"]["series"]["nodes"] == [{"text": "0"}, {"text": "3"}]
 
 
 async def test_get_and_put_naming_rules(ask: Ask) -> None:

@@ -294,6 +294,19 @@ def ngsi_cases(world: World) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
                 {"in": {"ids": [world.letter]}},
             )
         ],
+        "deleteNgsiSamples": [
+            (
+                mutation("deleteNgsiSamples", "DeleteNgsiSamplesInput"),
+                {
+                    "in": {
+                        "service": world.service,
+                        "servicePath": "/p",
+                        "entityId": "car1",
+                        "entityType": "car",
+                    }
+                },
+            )
+        ],
         "putNameMappings": [(mutation("putNameMappings", "PutNameMappingsInput"), document)],
         "putGroupingRules": [(mutation("putGroupingRules", "PutGroupingRulesInput"), document)],
     }

@@ -11,6 +11,8 @@ import pytest
 from graphql import GraphQLUnionType
 
 from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.ngsi.directory import Entity
+from penstock.datastore.ngsi.reading.series import ALL_TIMES
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.quotas.rules import QuotaRules
@@ -23,7 +25,7 @@ from penstock.schema.core.relay import GlobalId
 from penstock.schema.engine.documents import core_schema
 from penstock.schema.resources.any_kind import find_kind
 from tests.datastore.ngsi.sample_destinations import open_embedded
-from tests.datastore.ngsi.stored_samples import store_dead_letter
+from tests.datastore.ngsi.stored_samples import store_dead_letter, store_samples
 from tests.schema.audio.listener_cases import LISTENERS_FAILURES, make_things, replace_names
 from tests.schema.audio.mutation_failures import AUDIO_CASES
 from tests.schema.executions.execution_failures import execution_failures
@@ -47,6 +49,7 @@ from tests.support.sample_resources import fill_open_uploads
 CONTRIBUTOR = as_caller("carl", "/usa=contributor")
 USA = as_caller("uma", "/usa=admin")
 COLLECTOR = as_caller("cora", "/usa=admin")
+SAMPLES = {"service": "usa", "servicePath": "/p", "entityId": "car1", "entityType": "car"}
 LONG = tag_inputs(f"key={'/'.join(['x' * 128] * 8)}")
 """A tag that is longer than a key of the table may be."""
 TOO_LONG = {"limit": "bytes of sk", "maximum": 1024}
@@ -319,6 +322,26 @@ CASES: dict[tuple[str, str], Case] = {
         "LIMIT_EXCEEDED",
         ["ids"],
         {"limit": "dead letters at a time", "maximum": 50, "actual": 51},
+    ),
+    ("DeleteNgsiSamplesResult", "NotFound"): Case(
+        "deleteNgsiSamples", {**SAMPLES, "entityId": "no"}, "NOT_FOUND", ["entityId"]
+    ),
+    ("DeleteNgsiSamplesResult", "NotPermitted"): Case(
+        "deleteNgsiSamples", SAMPLES, "FORBIDDEN", None, {}, CONTRIBUTOR
+    ),
+    ("DeleteNgsiSamplesResult", "ValidationProblem"): Case(
+        "deleteNgsiSamples",
+        {**SAMPLES, "from": "2022-01-01T00:00:00Z", "to": "2022-01-01T00:00:00Z"},
+        "BAD_USER_INPUT",
+        ["to"],
+    ),
+    ("DeleteNgsiSamplesResult", "LimitExceeded"): Case(
+        "deleteNgsiSamples",
+        SAMPLES,
+        "LIMIT_EXCEEDED",
+        None,
+        {"limit": "unfinished deletions of samples", "maximum": 10, "actual": 11},
+        COLLECTOR,
     ),
     **{
         (f"Put{rules}Result", member): Case(f"put{rules}", {"document": document}, *told)
@@ -604,6 +627,10 @@ async def resources(ask: Ask) -> dict[str, str]:
         await ask.store.table.write([Put(row) for row in rows])
     await fill_open_uploads(ask.store.table, "cora")
     made["letter"] = await store_dead_letter(ask.store)
+    await store_samples(ask.store, "usa", "/p")
+    deletions = ask.store.open_session(Caller("cora", USA.roles)).sample_deletions
+    for _ in range(10):
+        await deletions.begin(Entity("usa", "/p", "car1", "car"), ALL_TIMES)
     await ask.create_groups("/gone")
     await ask.make("/gone", "going")
     await ask.create_groups(CLOSED, f"{CLOSED}/below")

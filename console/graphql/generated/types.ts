@@ -486,7 +486,9 @@ export type JobKind =
   /** The job deletes a group with everything in it. */
   | "DELETE_GROUP"
   /** The job adds the audio files of a bucket to the caller's library. */
-  | "IMPORT_AUDIO";
+  | "IMPORT_AUDIO"
+  /** The job deletes samples of an entity. */
+  | "DELETE_SAMPLES";
 
 /** The progress of a job. */
 export type JobState =

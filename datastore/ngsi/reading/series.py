@@ -79,8 +79,8 @@ class TimeSpan:
     @property
     def bounds(self) -> tuple[int, int] | None:
         """The first and the last millisecond; None if the span is empty."""
-        low = 0 if self.start is None else max(_milliseconds(self.start), 0)
-        high = LAST_MS if self.end is None else min(_milliseconds(self.end) - 1, LAST_MS)
+        low = 0 if self.start is None else max(milliseconds_of(self.start), 0)
+        high = LAST_MS if self.end is None else min(milliseconds_of(self.end) - 1, LAST_MS)
         return (low, high) if low <= high else None
 
 
@@ -121,12 +121,11 @@ class SeriesReader:
         bounds = span.bounds
         if bounds is None:
             return []
-        low, high = f"{bounds[0]:015d}:", f"{bounds[1]:015d}:{_AFTER_ALL_IDS}"
         lanes = []
         for persistence, name in of.places:
             query = Query(
-                partition=_partition(of, persistence),
-                range=Range("", low, high),
+                partition=series_partition(of, persistence),
+                range=series_range(*bounds),
                 descending=descending,
             )
             keep = _readable_filter(of.name, persistence, int(self.clock.now().timestamp()))
@@ -135,7 +134,13 @@ class SeriesReader:
         return lanes
 
 
-def _partition(of: Attribute, persistence: Persistence) -> str:
+def series_range(low: int, high: int) -> Range:
+    """The sort keys of samples between two times in milliseconds, both inclusive."""
+    return Range("", f"{low:015d}:", f"{high:015d}:{_AFTER_ALL_IDS}")
+
+
+def series_partition(of: Attribute, persistence: Persistence) -> str:
+    """The partition of an attribute in a table: its own, or that of the columns of its entity."""
     entity = of.entity
     values = {
         "service": entity.service,
@@ -219,7 +224,8 @@ def number_of(value: Value) -> Decimal | None:
     return number
 
 
-def _milliseconds(moment: datetime) -> int:
+def milliseconds_of(moment: datetime) -> int:
+    """The milliseconds from 1970 to a moment."""
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 

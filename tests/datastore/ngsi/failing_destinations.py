@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, SampleTable, TableItem
+from penstock.datastore.table.port import Key
 
 
 class NotAllowed(Exception):
@@ -43,6 +44,13 @@ class FailingDestinations:
             await self.inner.write(items)
         if failures:
             raise failures[0]
+
+    async def delete(self, table: str, keys: Sequence[Key]) -> None:
+        failure = self.fails(table)
+        if failure is None or self.dice.random() < 0.5:
+            await self.inner.delete(table, keys)
+        if failure is not None:
+            raise failure
 
     def table(self, name: str) -> SampleTable:
         return self.inner.table(name)
@@ -86,6 +94,9 @@ class HangingDestinations:
             await self._hang()
         else:
             raise Unavailable("busy")
+
+    async def delete(self, table: str, keys: Sequence[Key]) -> None:
+        await self.inner.delete(table, keys)
 
     async def _hang(self) -> None:
         self.hanging += 1

@@ -22,7 +22,7 @@ from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Attributes, Query
+from penstock.datastore.table.port import Attributes, Key, Query
 from tests.support.stores import (
     REGION,
     aws_environment,
@@ -76,6 +76,9 @@ class PrefixedDestinations:
     async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
         prefixed = [TableItem(self.prefix + table, item) for table, item in items]
         await self.inner.write(prefixed, patient=patient)
+
+    async def delete(self, table: str, keys: Sequence[Key]) -> None:
+        await self.inner.delete(self.prefix + table, keys)
 
     def table(self, name: str) -> SampleTable:
         return self.inner.table(self.prefix + name)

@@ -11,7 +11,7 @@ from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
 from penstock.datastore.table import limits
-from penstock.datastore.table.port import Query, Range
+from penstock.datastore.table.port import Key, Query, Range
 from tests.datastore.ngsi.sample_destinations import (
     AT,
     event,
@@ -40,6 +40,9 @@ class Recorder:
         self.sizes.append(len(items))
         if self.failures:
             raise self.failures.pop()
+
+    async def delete(self, table: str, keys: Sequence[Key]) -> None:
+        raise NotImplementedError
 
     def table(self, name: str) -> SampleTable:
         raise NotImplementedError

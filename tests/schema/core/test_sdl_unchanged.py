@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "c028ac31e5544bbbe55a309a91639626f2f366876cb5dc4d3a2b1713fe5f2a3c"
+STRUCTURE = "34d75fa5b09c77869c54762fcc0567c5ccbb50159e0fc13db166414c55a69527"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -1,0 +1,162 @@
+"""Deletion of the samples of an entity, all or those of a span of time, as a repeatable job.
+
+What was accepted before the request may be stored while the job runs, or again by a server that
+takes over: it is in a segment that is not settled. So the job deletes, waits until the segments
+that were open at its start are settled, and deletes again. Samples that arrive after the request
+stay.
+"""
+
+from asyncio import get_running_loop, sleep
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
+from penstock.datastore.jobs.jobs import Job, JobKind, SampleSpan, new_job, unfinished_jobs
+from penstock.datastore.jobs.leases import JobLease
+from penstock.datastore.jobs.rows import creation_writes
+from penstock.datastore.ngsi.counts import read_open_segments
+from penstock.datastore.ngsi.destinations import Destinations
+from penstock.datastore.ngsi.directory import Directory, Entity, require_role
+from penstock.datastore.ngsi.notification import group_of
+from penstock.datastore.ngsi.reading.series import (
+    TimeSpan,
+    milliseconds_of,
+    series_partition,
+    series_range,
+)
+from penstock.datastore.ngsi.rows import arrival_of
+from penstock.datastore.ngsi.run_log import list_lone_runs
+from penstock.datastore.roles import Role
+from penstock.datastore.table import limits
+from penstock.datastore.table.commit import commit
+from penstock.datastore.table.pages import query_pages, walk_pages
+from penstock.datastore.table.port import Attributes, Query, key_of
+
+MAX_DELETIONS: Final = 10
+"""The deletions of one user that may be unfinished at a time."""
+
+MAX_TURN_SECONDS: Final = 30
+POLL_SECONDS: Final = 1.0
+
+_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SampleDeletions:
+    """Deletion of samples for the caller; `on_job_created` is called for each new job."""
+
+    access: Access
+    on_job_created: Callable[[Job], None]
+
+    async def begin(self, of: Entity, span: TimeSpan) -> Job:
+        """Begin a job that deletes the samples of a span; the caller must be an admin of the path.
+
+        Raises NotFound, NotPermitted, Invalid for an empty span, and LimitExceeded.
+        """
+        require_role(self.access.caller, Role.ADMIN, of.service, of.path)
+        if span.bounds is None:
+            raise Invalid([FieldProblem(["to"], "must be later than `from`")])
+        await self._require_room()
+        low, high = span.bounds
+        chosen = SampleSpan(
+            service=of.service,
+            path=of.path,
+            entity=of.entity_id,
+            type=of.entity_type,
+            low=low,
+            high=high,
+        )
+        group = group_of(of.service, of.path)
+        job = new_job(self.access, JobKind.DELETE_SAMPLES, group=group, samples=chosen)
+        await commit(self.access.table, creation_writes(job))
+        self.on_job_created(job)
+        return job
+
+    async def _require_room(self) -> None:
+        user = self.access.caller.user_id
+        mine = [
+            job
+            for job in await unfinished_jobs(self.access.table)
+            if job.kind == JobKind.DELETE_SAMPLES and job.created_by == user
+        ]
+        if len(mine) >= MAX_DELETIONS:
+            raise LimitExceeded("unfinished deletions of samples", MAX_DELETIONS, len(mine) + 1)
+
+
+async def delete_samples(access: Access, lease: JobLease, destinations: Destinations) -> None:
+    """Run the job of a lease; `access` must be that of a caller who may do everything."""
+    span = lease.job.samples
+    if span is not None:
+        await _SampleDeletion(access, lease, destinations, span).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _SampleDeletion:
+    """One deletion; it can be repeated from its start."""
+
+    access: Access
+    lease: JobLease
+    destinations: Destinations
+    span: SampleSpan
+    began: float = field(default_factory=lambda: get_running_loop().time())
+
+    async def run(self) -> None:
+        waiting = await self._unsettled_segments()
+        await self._delete_all()
+        if waiting:
+            while waiting & await self._unsettled_segments():
+                await sleep(POLL_SECONDS)
+                await self._note_steps(0)
+            await self._delete_all()
+
+    async def _unsettled_segments(self) -> set[str]:
+        """The segments that may hold samples of the span, by their names or those of their runs."""
+        at = (self.span.service, self.span.path)
+        found = await read_open_segments(self.access.table, at, consistent=True)
+        return {segment.id for segment in found} | await list_lone_runs(self.access)
+
+    async def _delete_all(self) -> None:
+        """Delete the samples that arrived before the request, from each table of each series."""
+        async for table, partition in self._series():
+            query = Query(
+                partition=partition,
+                range=series_range(self.span.low, self.span.high),
+                consistent=True,
+            )
+            async for page in query_pages(self.destinations.table(table), query):
+                await self._delete_items(table, [item for item in page if self._is_old(item)])
+
+    async def _series(self) -> AsyncIterator[tuple[str, str]]:
+        """The tables of the entity and its partitions in them; columns share one."""
+        span, seen = self.span, set[tuple[str, str]]()
+        of = Entity(span.service, span.path, span.entity, span.type)
+        read_page = partial(Directory(self.access).attributes, of)
+        async for attribute in walk_pages(read_page, _PAGE):
+            for persistence, table in attribute.places:
+                place = (table, series_partition(attribute, persistence))
+                if place not in seen:
+                    seen.add(place)
+                    yield place
+
+    async def _delete_items(self, table: str, items: Sequence[Attributes]) -> None:
+        for start in range(0, len(items), limits.WRITE_OPERATIONS):
+            batch = items[start : start + limits.WRITE_OPERATIONS]
+            await self.destinations.delete(table, list(map(key_of, batch)))
+            await self._note_steps(len(batch))
+
+    def _is_old(self, item: Attributes) -> bool:
+        requested = milliseconds_of(datetime.fromisoformat(self.lease.job.created_at))
+        try:
+            return arrival_of(item) < requested
+        except ValueError:
+            return True
+
+    async def _note_steps(self, steps: int) -> None:
+        """Count deleted samples; after MAX_TURN_SECONDS, pause for other jobs."""
+        await self.lease.advance(steps)
+        if get_running_loop().time() - self.began >= MAX_TURN_SECONDS:
+            await self.lease.pause()
