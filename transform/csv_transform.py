@@ -155,9 +155,9 @@ class CsvTransform:
     def _run_row(self, fields: Sequence[str]) -> None:
         if self._routine is None:
             self._routine = self._program.compile_row(self._form.places)
-        cells = self._routine(fields)
-        if cells is not None:
-            self._outcome.keep_cells(cells)
+        result = self._routine(fields)
+        if result is not None:
+            self._outcome.keep_cells(*result)
         else:
             entries = self._form.entries(fields)
             self._outcome.run_row(self._program, self._row, entries, fields)

@@ -131,12 +131,12 @@ class RowRunner:
         if problems:
             self.fail(problems, fields)
         else:
-            self.keep_cells(cells)
+            self.keep_cells(cells, sum(map(len, cells)))
 
-    def keep_cells(self, cells: Sequence[str]) -> None:
-        """Keep the output cells of a row."""
+    def keep_cells(self, cells: Sequence[str], characters: int) -> None:
+        """Keep the output cells of a row, which have so many characters together."""
         self._cells.append(cells)
-        self._keep(sum(map(len, cells)))
+        self._keep(characters)
 
     def fail(self, problems: Sequence[TransformProblem], fields: Sequence[str]) -> None:
         """Leave a row out because of one or more problems, the first of which has its fields."""

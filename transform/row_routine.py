@@ -7,6 +7,7 @@ No text of a plan enters the source: names are numbered, and values are passed i
 """
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple, TypeAlias
@@ -19,8 +20,11 @@ from penstock.formula.core.values import FormulaType, Value, text_of
 is_plain_number: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
 """Matches a number that is within all limits, so that nothing else checks it."""
 
-RowRoutine: TypeAlias = Callable[[Sequence[str]], list[str] | None]
-"""Returns the output cells of a row's fields; None for a row that is not in order."""
+RowRoutine: TypeAlias = Callable[[Sequence[str]], tuple[list[str], int] | None]
+"""Returns the output cells of a row's fields, and their characters; None for a row with problems.
+
+It is for one thread at a time.
+"""
 
 
 class InputColumn(NamedTuple):
@@ -72,7 +76,8 @@ class RowCompiler:
             "Decimal": Decimal,
             "FAULTS": FAULTS,
             "MAX_STRING": MAX_STRING,
-            "WorkMeter": WorkMeter,
+            # Rows have a limit each; all of them have none.
+            "work": WorkMeter(sys.maxsize),
             "csv_cell": csv_cell,
             "is_plain_number": is_plain_number,
             "number_text": number_text,
@@ -87,12 +92,16 @@ class RowCompiler:
         """Compile the function; it wants as many fields as the header of its file has."""
         for column in columns:
             self._add_column(column)
-        metered = any(output.routine.metered for output in outputs)
-        self._lines += [f"work = {'WorkMeter()' if metered else 'None'}", "earlier = {}"]
+        if any(output.routine.metered for output in outputs):
+            self._lines.append("work.begin_row()")
+        self._lines.append("earlier = {}")
         for output in outputs:
             self._add_output(output)
         self._lines.append(f"cells = [{', '.join(self._cells)}]")
-        self._lines.append(f"return cells{' if is_kept(cells) else None' * self._checks_cells}")
+        if self._checks_cells:
+            self._lines.append("if not is_kept(cells): return None")
+        sizes = " + ".join(f"len({cell})" for cell in self._cells)
+        self._lines.append(f"return cells, {sizes or 0}")
         body = "\n  ".join(self._lines)
         source = f"def run(fields):\n try:\n  {body}\n except FAULTS:\n  return None"
         code = compile(source, "<row>", "exec", dont_inherit=True, optimize=0)

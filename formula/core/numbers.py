@@ -174,7 +174,9 @@ def number_text(number: Decimal) -> str:
     """Return a number as plain text: no exponent, no trailing zeros, no minus before zero."""
     if not number:
         return "0"
-    plain = format(number, "f")
+    plain = str(number)
+    if "E" in plain:
+        plain = format(number, "f")
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
