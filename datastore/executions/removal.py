@@ -24,6 +24,7 @@ from penstock.datastore.executions.rows import (
     kept_counter,
     key_of_execution,
 )
+from penstock.datastore.kept_rows.merged_files import read_merged_files
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.write_part import delete_all_parts, delete_parts_of
 from penstock.datastore.objects.port import NO_FILES, Files
@@ -39,6 +40,7 @@ from penstock.datastore.table.layout import (
     EXECUTION_RESULT,
     PIPELINE,
     ROWS_HEAD,
+    ROWS_MERGED,
     ROWS_PART,
     TOMBSTONE,
 )
@@ -103,6 +105,7 @@ class ExecutionRemoval:
         removed = sum([await self.remove(execution) async for execution in executions])
         # An execution that ended meanwhile has written the head anew; none is left to do so.
         await self._remove_head(pipeline)
+        await self._remove_merged_files(pipeline)
         # A server without a place for files has none of rows.
         if self.files is not NO_FILES:
             await delete_all_parts(self.files, pipeline)
@@ -114,11 +117,23 @@ class ExecutionRemoval:
         if (await self.table.get([head], consistent=True)).items:
             await self.table.write([Delete(head)])
 
+    async def _remove_merged_files(self, pipeline: str) -> None:
+        """Take the merged files off the list; no merge comes without the head."""
+        merged = await read_merged_files(self.table, pipeline)
+        for start in range(0, len(merged), BATCH):
+            keys = [
+                ROWS_MERGED.key(id=pipeline, commit=one.last)
+                for one in merged[start : start + BATCH]
+            ]
+            await self.table.write([Delete(key) for key in keys])
+
     async def _remove_withdrawals(self, pipeline: str) -> None:
         """Remove the withdrawals of rows; the parts of executions go with these."""
         row = ROWS_PART
         listed = Query(partition=row.pk.fill({"id": pipeline}), range=Range(row.sk.prefix({})))
         async for item in query_items(self.table, listed):
+            if not row.holds(key_of(item)):
+                continue
             part = load(RowsPart, item)
             if part.execution is None:
                 await self.files.delete(part.file)

@@ -3,23 +3,30 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.kept_rows.records import RowsHead, RowsPart
+from penstock.datastore.kept_rows.merged_files import (
+    listing_writes,
+    place_parts,
+    unlisting_write,
+)
+from penstock.datastore.kept_rows.records import MergedFile, RowsHead, RowsPart
 from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.items import attributes_of, load, read_rows, resource_id
-from penstock.datastore.table.layout import ROWS_HEAD, ROWS_PART
+from penstock.datastore.table.layout import ROWS_HEAD, ROWS_MERGED, ROWS_PART
 from penstock.datastore.table.pages import query_items
 from penstock.datastore.table.port import (
     INDEX_HASH,
     AllOf,
     Compare,
+    Condition,
     ConditionFailed,
     Delete,
+    Exists,
     Item,
     Missing,
     Put,
@@ -27,6 +34,7 @@ from penstock.datastore.table.port import (
     Range,
     Table,
     Update,
+    key_of,
 )
 
 MERGED_AFTER: Final = 12
@@ -59,7 +67,19 @@ async def read_heads(table: Table, pipelines: Sequence[str]) -> dict[str, RowsHe
     }
 
 
+class RowsList(NamedTuple):
+    """The parts of a pipeline's rows with the files in which they lie, and the merged files."""
+
+    parts: Sequence[RowsPart]
+    merged: Sequence[MergedFile]
+
+
 async def read_parts(table: Table, pipeline: str, after: int = 0) -> Sequence[RowsPart]:
+    """List the parts of a pipeline's rows by commit, as `read_list` does."""
+    return (await read_list(table, pipeline, after)).parts
+
+
+async def read_list(table: Table, pipeline: str, after: int = 0) -> RowsList:
     """List the parts of a pipeline's rows by commit: `pk = KR:<id>, sk begins with KR:`.
 
     They are those of one moment: commits that come while they are read are left out. With `after`
@@ -67,31 +87,43 @@ async def read_parts(table: Table, pipeline: str, after: int = 0) -> Sequence[Ro
     Raises Unavailable if ever more of them leave meanwhile.
     """
     async for _ in Attempts():
-        found, is_whole = await _read_run(table, pipeline, after)
+        found, merged, is_whole = await _read_run(table, pipeline, after)
         first = found[0].commit if found else after + 1
         if is_whole and first == after + 1:
-            return found
+            return RowsList(place_parts(found, merged), merged)
         gone = (await read_head(table, pipeline)).gone
         if first > gone:
-            return found if first == max(after, gone) + 1 else []
+            parts = found if first == max(after, gone) + 1 else []
+            return RowsList(place_parts(parts, merged), merged)
     raise Unavailable("The rows of the pipeline are leaving.")
 
 
-async def _read_run(table: Table, pipeline: str, after: int) -> tuple[list[RowsPart], bool]:
-    """Read parts in a row from the first one that there is; tell whether these are all."""
+async def _read_run(
+    table: Table, pipeline: str, after: int
+) -> tuple[list[RowsPart], list[MergedFile], bool]:
+    """Read parts in a row from the first one that there is, and all merged files.
+
+    Tells whether these are all parts.
+    """
     found: list[RowsPart] = []
+    merged: list[MergedFile] = []
+    is_whole = True
+    # Merged files come last: whatever is merged meanwhile, they have the parts that were read.
     async for item in query_items(table, _list_query(pipeline, after)):
+        if ROWS_MERGED.holds(key_of(item)):
+            merged.append(load(MergedFile, item))
+            continue
         part = load(RowsPart, item)
-        if found and part.commit != found[-1].commit + 1:
-            return found, False
-        found.append(part)
-    return found, True
+        is_whole = is_whole and (not found or part.commit == found[-1].commit + 1)
+        if is_whole:
+            found.append(part)
+    return found, merged, is_whole
 
 
 async def read_first_parts(table: Table, pipeline: str, most: int) -> Sequence[RowsPart]:
-    """Read the first parts that there are, up to so many."""
+    """Read the first parts that there are, up to so many, with their own files."""
     page = await table.query(_list_query(pipeline, 0, most))
-    return [load(RowsPart, item) for item in page.items]
+    return [load(RowsPart, item) for item in page.items if ROWS_PART.holds(key_of(item))]
 
 
 def _list_query(pipeline: str, after: int, limit: int | None = None) -> Query:
@@ -105,26 +137,33 @@ def _list_query(pipeline: str, after: int, limit: int | None = None) -> Query:
 
 
 def departure_writes(
-    pipeline: str, head: RowsHead, parts: Sequence[RowsPart], now: str
+    pipeline: str,
+    head: RowsHead,
+    parts: Sequence[RowsPart],
+    merged: Sequence[MergedFile],
+    now: str,
 ) -> list[Write]:
-    """The writes by which the first parts leave; they raise RowsMoved for other parts."""
+    """The writes by which the first parts leave, with the merged files that end among them.
+
+    They raise RowsMoved for other parts, and if a merge came since the head was read.
+    """
     last = parts[-1].commit
     left: Item = {"gone": last, "goneAt": max(now, head.gone_at)}
     if (until := _latest_time(head, parts)) is not None:
         left["goneUntil"] = until
     unset = () if until is not None else ("goneUntil",)
     nothing_to_merge = (INDEX_HASH,) if last == head.commits else ()
-    same = Compare("gone", "=", head.gone) if head.gone else Missing("gone")
     noted = Update(
         key=ROWS_HEAD.key(id=pipeline),
         set=left,
         remove=(*unset, *nothing_to_merge),
-        condition=AllOf((Compare("commits", ">=", last), same)),
+        condition=AllOf((Compare("commits", ">=", last), *_same_files(head))),
     )
     deletes = [
         Delete(ROWS_PART.key(id=pipeline, commit=part.commit), Compare("file", "=", part.file))
         for part in parts
     ]
+    deletes += [unlisting_write(pipeline, file) for file in merged if file.last <= last]
     return [Write(noted, _rows_moved), *(Write(one, _rows_moved) for one in deletes)]
 
 
@@ -152,30 +191,26 @@ async def note_merged(table: Table, pipeline: str, commits: int) -> None:
         await table.transact([noted])
 
 
-def move_parts(parts: Sequence[RowsPart], file: str, size: int) -> list[RowsPart]:
-    """The parts as they lie in one merged file; each takes a share of the size."""
-    shares = [size // len(parts) + (n < size % len(parts)) for n in range(len(parts))]
-    return [
-        replace(part, file=file, size=share, merged=True)
-        for part, share in zip(parts, shares, strict=True)
-    ]
-
-
 def merge_writes(
-    pipeline: str, parts: Sequence[RowsPart], moved: Sequence[RowsPart]
+    pipeline: str, head: RowsHead, made: MergedFile, replaced: Sequence[MergedFile]
 ) -> list[Write]:
-    """The writes by which parts lie in other files; they raise RowsMoved for other parts."""
-    return [
-        Write(
-            Update(
-                key=ROWS_PART.key(id=pipeline, commit=part.commit),
-                set={"file": new.file, "size": new.size, "merged": True},
-                condition=Compare("file", "=", part.file),
-            ),
-            _rows_moved,
-        )
-        for part, new in zip(parts, moved, strict=True)
-    ]
+    """The writes that list a merged file in place of others.
+
+    They raise RowsMoved if another merge came, or if commits left, since the head was read.
+    """
+    counted = Update(
+        key=ROWS_HEAD.key(id=pipeline),
+        set={"merges": head.merges + 1},
+        condition=AllOf((Exists(), *_same_files(head))),
+    )
+    listed = listing_writes(pipeline, made, replaced)
+    return [Write(counted, _rows_moved), *(Write(one, _rows_moved) for one in listed)]
+
+
+def _same_files(head: RowsHead) -> list[Condition]:
+    """The conditions that no commit left and no file was merged since the head was read."""
+    known = {"gone": head.gone, "merges": head.merges}
+    return [Compare(name, "=", value) if value else Missing(name) for name, value in known.items()]
 
 
 def _time_after(earlier: str, now: str) -> str:

@@ -25,7 +25,8 @@ class RowsHead(StoredRecord, frozen=True, kw_only=True):
     """The number of commits of a pipeline's rows; `at` is the time of the latest.
 
     The first `gone` of them have left, the last of these at `gone_at`. No row that left has a time
-    behind `gone_until`; it is None if rows without a time left.
+    behind `gone_until`; it is None if rows without a time left. `merges` counts the merges of
+    files.
     """
 
     commits: int = 0
@@ -33,6 +34,7 @@ class RowsHead(StoredRecord, frozen=True, kw_only=True):
     gone: int = 0
     gone_at: str = ""
     gone_until: str | None = None
+    merges: int = 0
 
 
 class RowsPart(StoredRecord, frozen=True, kw_only=True):
@@ -42,8 +44,8 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     is the number of rows, `size` that of bytes, `least` and `most` are the limits of their times.
     Rows have the execution and the version of the pipeline that made them; a withdrawal has none of
     its own, because its rows keep theirs. `by` is the user who withdrew, for a `reason`.
-    The file of a `merged` part has the rows of other commits too, each with its commit; `size` is a
-    share of it.
+    A part that was read is `merged` if a merged file took the place of its own: `file` is that one,
+    which has the rows of other commits too, each with its commit, and `size` is a share of it.
     """
 
     commit: int
@@ -61,6 +63,18 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     by: str | None = None
     reason: str | None = None
     merged: bool = False
+
+
+class MergedFile(StoredRecord, frozen=True, kw_only=True):
+    """A file of `size` bytes with the rows of all commits from `first` to `last`.
+
+    The first of them may have left.
+    """
+
+    first: int
+    last: int
+    file: str
+    size: int
 
 
 class KeptRow(msgspec.Struct, frozen=True, kw_only=True):

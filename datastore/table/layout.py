@@ -173,6 +173,7 @@ EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
 EXECUTION_RESULT = row("P:{id}", "PER:{digest}")
 ROWS_HEAD = row("P:{id}", "PKR", "PKR")
 ROWS_PART = row("KR:{id}", "KR:{commit.10}")
+ROWS_MERGED = row("KR:{id}", "KR:M:{commit.10}")
 ROWS_LIMIT = row("P:{id}", "PKD", "PKD")
 EXECUTION_DUE = row("PED:{stage}:{shard.2}", "PED:{due.13}:{id}")
 EXECUTION_LISTED = row("EL:{group}:{state}", "EL:{id}")
@@ -282,6 +283,7 @@ ROWS = (
     EXECUTION_ENDED,
     ROWS_HEAD,
     ROWS_PART,
+    ROWS_MERGED,
     ROWS_LIMIT,
     DESTINATION,
     DESTINATION_NAME,

@@ -19,6 +19,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.datasets.staged_files import STAGING_TIME, StagedFile
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import due_item, due_key, execution_of, key_of_execution
+from penstock.datastore.kept_rows.merged_files import place_parts, read_merged_files
 from penstock.datastore.kept_rows.part_list import (
     RowsMoved,
     departure_writes,
@@ -78,20 +79,23 @@ class RowRetention:
         if not parts:
             return 0
         head = await read_head(access.table, pipeline)
+        # Read behind the head: a merge that comes meanwhile fails the transaction.
+        merged = await read_merged_files(access.table, pipeline)
         still_limited = Compare("keepDays", "=", days)
         writes = [
             Write(Check(ROWS_LIMIT.key(id=pipeline), still_limited)),
-            *departure_writes(pipeline, head, parts, iso_timestamp(now)),
-            *self._file_writes(parts, listed),
+            *departure_writes(pipeline, head, parts, merged, iso_timestamp(now)),
+            *self._file_writes(len(parts), place_parts(listed, merged)),
             *await self._expiry_writes(parts),
         ]
         await commit(access.table, writes)
         return len(parts)
 
-    def _file_writes(self, parts: Sequence[RowsPart], listed: Sequence[RowsPart]) -> list[Write]:
-        """The writes that leave to the sweep the files in which no other commit lies."""
-        needed = {part.file for part in listed[len(parts) :]}
-        files = [file for file in dict.fromkeys(part.file for part in parts) if file not in needed]
+    def _file_writes(self, leaving: int, placed: Sequence[RowsPart]) -> list[Write]:
+        """The writes that leave to the sweep the files of parts in which no other commit lies."""
+        needed = {part.file for part in placed[leaving:]}
+        left = dict.fromkeys(part.file for part in placed[:leaving])
+        files = [file for file in left if file not in needed]
         staged = [StagedFile(self.access, self.access.clock.new_id(), file) for file in files]
         return [Write(Put(one.row())) for one in staged]
 

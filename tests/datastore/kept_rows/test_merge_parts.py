@@ -9,10 +9,8 @@ import pytest
 
 from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.kept_rows.external_table import ExternalEngine, write_statements
-from penstock.datastore.kept_rows.merge_parts import MOST_COMMITS, choose_parts
 from penstock.datastore.kept_rows.part_files import copy_parts
 from penstock.datastore.kept_rows.part_list import MERGED_AFTER, pipelines_to_merge, read_parts
-from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.write_part import PartWriter, rows_folder
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
@@ -194,22 +192,3 @@ async def test_duckdb_reads_merged_files_as_the_product_does(
         connection.execute(sql)
         found = connection.execute("SELECT plant, kwh FROM plants_latest").fetchall()
     assert dict(found) == await read_kwh(store, pipeline)
-
-
-def part(commit: int, size: int, file: str = "") -> RowsPart:
-    return RowsPart(
-        commit=commit, file=file or f"f{commit}", types={}, key=(), count=1, size=size, at=""
-    )
-
-
-def test_files_are_chosen_in_a_row_while_they_are_small() -> None:
-    small = [part(n, 1) for n in range(1, 101)]
-    assert [one.commit for one in choose_parts(small, 12)] == list(range(1, MOST_COMMITS + 1))
-    assert choose_parts(small[:11], 12) == ()
-    large = [part(n, 40_000_000) for n in range(1, 30)]
-    assert choose_parts(large, 2) == ()
-    mixed = [*large[:3], *[part(n, 1) for n in range(30, 45)]]
-    assert [one.commit for one in choose_parts(mixed, 12)] == [3, *range(30, 45)]
-    merged = [part(n, 1, "merged") for n in range(1, 41)]
-    more = [part(n, 1) for n in range(41, 60)]
-    assert [one.commit for one in choose_parts([*merged, *more], 12)] == list(range(41, 60))

@@ -16,9 +16,10 @@ from penstock.datastore.executions.retention import row_retention
 from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.kept_rows.external_table import ExternalEngine, write_statements
 from penstock.datastore.kept_rows.merge_parts import PartMerger
+from penstock.datastore.kept_rows.merged_files import read_merged_files
 from penstock.datastore.kept_rows.part_files import copy_parts
 from penstock.datastore.kept_rows.part_list import pipelines_to_merge, read_head, read_parts
-from penstock.datastore.kept_rows.write_part import rows_folder
+from penstock.datastore.kept_rows.write_part import PartWriter, rows_folder
 from penstock.datastore.records import (
     Output,
     Parameter,
@@ -297,7 +298,7 @@ async def test_some_commits_of_a_merged_file_leave_and_its_bytes_with_the_last(
 ) -> None:
     await keep_each_day(store, pipeline, watch, 4)
     merger = PartMerger(store._system_access(), store.part_files, least=2)
-    assert await merger.merge(pipeline.id) == 1
+    assert await merger.merge(pipeline.id) == 3
     watch.move(28 * DAY)
     await run_file(store, pipeline, late=1)
     assert await store.drop_old_rows() == 3
@@ -396,4 +397,49 @@ async def test_a_pipeline_whose_rows_have_left_is_deleted_without_a_trace(
     assert (await store.table.get(keys, consistent=True)).items == {}
     assert await store.files.list(rows_folder(pipeline.id)) == ()
     assert await store.drop_old_rows() == 0
+    assert await faults(store.table) == []
+
+
+async def test_a_merge_of_commits_that_left_meanwhile_leaves_no_file(
+    store: Store, pipeline: Pipeline, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keep_each_day(store, pipeline, watch, 4)
+    watch.move(31 * DAY)
+    write = PartWriter.write_merged
+
+    async def write_while_rows_leave(*given: Any) -> int:
+        assert await store.drop_old_rows() == 4
+        return await write(*given)
+
+    monkeypatch.setattr(PartWriter, "write_merged", write_while_rows_leave)
+    merger = PartMerger(store._system_access(), store.part_files, least=2)
+    assert await merger.merge(pipeline.id) == 0
+    assert await read_merged_files(store.table, pipeline.id) == []
+    watch.move(HOURS)
+    await store.sweep_files()
+    assert await store.files.list(rows_folder(pipeline.id)) == ()
+    assert await faults(store.table) == []
+
+
+async def test_rows_do_not_leave_by_a_list_from_before_a_merge(
+    store: Store, pipeline: Pipeline, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keep_each_day(store, pipeline, watch, 4)
+    watch.move(31 * DAY)
+    merger = PartMerger(store._system_access(), store.part_files, least=2)
+
+    async def read_before_a_merge(*given: Any) -> Any:
+        found = await read_merged_files(*given)
+        monkeypatch.setattr(row_retention, "read_merged_files", read_merged_files)
+        assert await merger.merge(pipeline.id) == 3
+        return found
+
+    monkeypatch.setattr(row_retention, "read_merged_files", read_before_a_merge)
+    assert await store.drop_old_rows() == 0
+    assert await commits(store, pipeline) == [1, 2, 3, 4]
+    assert await store.drop_old_rows() == 4
+    assert await read_merged_files(store.table, pipeline.id) == []
+    watch.move(HOURS)
+    await store.sweep_files()
+    assert await store.files.list(rows_folder(pipeline.id)) == ()
     assert await faults(store.table) == []

@@ -48,6 +48,7 @@ from penstock.datastore.table.layout import (
     PLAYLIST_ENTRY,
     PLAYLIST_MEMBER,
     ROWS,
+    ROWS_MERGED,
     ROWS_PART,
     RUN_EVENT,
     RUN_LISTED,
@@ -117,6 +118,7 @@ QUERIED = {
     EXECUTION_EVENT: "PEH:",
     EXECUTION_LISTED: "EL:",
     ROWS_PART: "KR:",
+    ROWS_MERGED: "KR:M:",
     CHANGE: "CL:",
     HISTORY: "AT:",
     WORKER: "WK:",
@@ -141,7 +143,10 @@ QUERIED = {
 }
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 
-DIGITS_APART = {("PV:{version.10}", "PV:latest")}
+DIGITS_APART = {
+    ("PV:{version.10}", "PV:latest"),
+    ("KR:{commit.10}", "KR:M:{commit.10}"),  # read in one query
+}
 
 
 @cache

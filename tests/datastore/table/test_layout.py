@@ -71,6 +71,7 @@ from penstock.datastore.table.layout import (
     PLAYLIST_MEMBER,
     REFERENCE_DATASET,
     ROWS_HEAD,
+    ROWS_MERGED,
     ROWS_PART,
     RUN,
     RUN_EVENT,
@@ -182,6 +183,7 @@ OWN = {"user": "ann", "audio": ID}
         (EXECUTION_RESULT, {"id": ID, "digest": "d"}, f"P:{ID}", "PER:d", None),
         (ROWS_HEAD, {"id": ID}, f"P:{ID}", "PKR", "PKR"),
         (ROWS_PART, {"id": ID, "commit": 12}, f"KR:{ID}", "KR:0000000012", None),
+        (ROWS_MERGED, {"id": ID, "commit": 12}, f"KR:{ID}", "KR:M:0000000012", None),
         (
             EXECUTION_DUE,
             {"stage": "ready", "shard": 7, "due": 1660175720322, "id": ID},
