@@ -83,6 +83,13 @@ class RowKeeping(StoredRecord, frozen=True, kw_only=True):
     keep_days: int | None = None
 
 
+class DatasetTarget(StoredRecord, frozen=True, kw_only=True):
+    """The reference dataset that a pipeline writes: its id, and the outputs that are its keys."""
+
+    id: str
+    key: tuple[str, ...]
+
+
 class ExtraColumns(StrEnum):
     """The treatment of the columns of an input that no parameter names."""
 
@@ -93,12 +100,14 @@ class ExtraColumns(StrEnum):
 class Transformer(StoredRecord, frozen=True, kw_only=True):
     """The parameters of a pipeline, and the transforms that make an output row of an input row.
 
-    A pipeline with `rows` keeps its output rows; without, they are in files only.
+    A pipeline with `rows` keeps its output rows; without, they are in files only. One with a
+    `dataset` writes the next version of that with each execution.
     """
 
     parameters: tuple[Parameter, ...]
     transforms: tuple[Transform, ...]
     rows: RowKeeping | None = None
+    dataset: DatasetTarget | None = None
     extra_columns: ExtraColumns = ExtraColumns.REFUSE
 
 
@@ -106,7 +115,8 @@ class Reference(StoredRecord, frozen=True, kw_only=True):
     """A name in the formulas of a resource, and the id that it stood for when they were saved.
 
     `kind` is the letter of the named kind, `name` is in comparison form, and `group` is the group
-    that the call names, if it names one.
+    that the call names, if it names one. The dataset that a pipeline writes has no name: no formula
+    names it.
     """
 
     kind: str

@@ -444,6 +444,8 @@ class Store:
             self.dataset_cache,
             engine,
             part_files=self.part_files,
+            quotas=self.quotas,
+            shards=self.shards,
         )
 
     @property

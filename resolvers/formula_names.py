@@ -97,10 +97,11 @@ async def _rename_transformer(context: Context, pipeline: Pipeline) -> Transform
 
 async def _find_new_names(context: Context, references: Sequence[Reference]) -> NewNames:
     """The present names, where they differ, of what the caller sees and a formula can name."""
-    found = await gather(*(_find_new_name(context, one) for one in references))
+    named = [one for one in references if one.name]
+    found = await gather(*(_find_new_name(context, one) for one in named))
     return {
         ReferenceKey(one.kind, one.name, one.group): name
-        for one, name in zip(references, found, strict=True)
+        for one, name in zip(named, found, strict=True)
         if name is not None
     }
 

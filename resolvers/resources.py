@@ -160,6 +160,24 @@ def known_groups(context: Context, resource: Resource) -> list[GroupPath]:
     return known_grants(context.caller, resource.owner, resource.groups)
 
 
+async def find_visible(context: Context, kind: KindDefinition[R], id: str) -> R | None:
+    """Find a resource by its id; None if it is gone or out of sight."""
+    try:
+        return await context.loaders.of(kind).latest(id)
+    except NotFound:
+        return None
+
+
+async def find_visible_version(
+    context: Context, kind: KindDefinition[R], id: str, number: int
+) -> R | None:
+    """Find a version by the id of its resource; None if it is gone or out of sight."""
+    try:
+        return await context.loaders.of(kind).versions_by_id.load((id, number))
+    except NotFound:
+        return None
+
+
 async def load_labels(context: Context, version: Resource) -> list[str]:
     """Load the labels of a version, which the latest row of its resource has."""
     kind = next(one for one in KINDS if one.version_record is record_type(version))

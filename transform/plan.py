@@ -43,10 +43,22 @@ class PinnedDataset(msgspec.Struct, frozen=True):
     identity: str
 
 
+class DatasetSink(msgspec.Struct, frozen=True):
+    """The dataset of which the output is the next version, and the outputs that are its keys.
+
+    `owner` is the group that owns the dataset.
+    """
+
+    id: str
+    key: tuple[str, ...]
+    owner: str
+
+
 class TransformPlan(msgspec.Struct, frozen=True):
     """Input columns, formulas in order, and the pinned calculations and datasets they reach.
 
-    `rows` is the identity of the rows, if the pipeline keeps them. A plan that `ignores_extra`
+    `rows` is the identity of the rows, if the pipeline keeps them; `sink` is the dataset that it
+    writes, if there is one. A plan that `ignores_extra`
     takes inputs with columns that it does not name.
     """
 
@@ -56,6 +68,12 @@ class TransformPlan(msgspec.Struct, frozen=True):
     datasets: tuple[PinnedDataset, ...] = ()
     rows: RowIdentity | None = None
     ignores_extra: bool = False
+    sink: DatasetSink | None = None
+
+    @property
+    def only_writes_files(self) -> bool:
+        """Whether nothing but files comes of it: no rows that are kept, and no dataset."""
+        return self.rows is None and self.sink is None
 
 
 class PinnedCalculations:

@@ -116,7 +116,7 @@ class DatasetFiles:
         if data is None:
             problem = FieldProblem(["content", "upload"], "there is no such file", "NO_FILE")
             return CheckedContent(_draft_content(columns, key_columns), [problem], None)
-        return await self._check_content(columns, key_columns, data, "upload", id)
+        return await self.check_data(columns, key_columns, data, "upload", id)
 
     async def check_text(
         self, columns: Sequence[DatasetColumn], key_columns: Sequence[str] | None, csv: str
@@ -132,7 +132,7 @@ class DatasetFiles:
             message = f"holds the character U+{ord(csv[error.start]):04X}"
             problem = FieldProblem(["content", "csv"], message, CsvCode.NOT_UTF_8.value)
             return CheckedContent(_draft_content(columns, key_columns), [problem], None)
-        return await self._check_content(columns, key_columns, data, "csv")
+        return await self.check_data(columns, key_columns, data, "csv")
 
     def reject_content(
         self, columns: Sequence[DatasetColumn], key_columns: Sequence[str] | None
@@ -152,7 +152,7 @@ class DatasetFiles:
         name = f"{dataset.name.replace('/', '-')[:100]}-{dataset.version}.csv"
         return await self.access.files.presign_download(key, expires_in=seconds, filename=name)
 
-    async def _check_content(
+    async def check_data(
         self,
         columns: Sequence[DatasetColumn],
         key_columns: Sequence[str] | None,
@@ -160,6 +160,7 @@ class DatasetFiles:
         source: str,
         upload: str | None = None,
     ) -> CheckedContent:
+        """Check the content of a file; `source` is the field of the input that it came in."""
         content = _draft_content(columns, key_columns, data)
         if dataset_problems(content):  # The caller reports these with those of all other fields.
             return CheckedContent(content, [], None)

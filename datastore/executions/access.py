@@ -62,13 +62,18 @@ def limit_rows(plan: TransformPlan, pipeline: Pipeline, caller: Caller) -> Trans
 
 
 async def require_reach(access: Access, pipeline: Pipeline, execution: Execution) -> None:
-    """Refuse to start an execution that may write rows of groups that the caller may not any more.
+    """Refuse to start an execution that may write what the caller may not any more.
 
-    Its plan was pinned with the roles that its creator had then.
+    Its plan was pinned with the roles that its creator had then. Rows that are kept belong to
+    groups, and so does a dataset.
     """
-    if pipeline.transformer.rows is None and not execution.rows_by_group:
+    if not (_writes_more(pipeline) or execution.rows_by_group or execution.writes_dataset):
         return
     plan = await find_plan(access.table, execution.id)
+    if plan is not None and plan.sink is not None:
+        group = GroupPath(plan.sink.owner)
+        if not access.caller.has_role(RUN_ROLE, group):
+            raise NotPermitted(f"It writes a dataset of {group}, which needs CONTRIBUTOR there.")
     if plan is None or plan.rows is None:
         return
     caller, pinned = access.caller, plan.rows.reach
@@ -79,13 +84,18 @@ async def require_reach(access: Access, pipeline: Pipeline, execution: Execution
             raise NotPermitted(f"It writes rows of {group}, which needs the role CONTRIBUTOR.")
 
 
-async def needs_starter(access: Access, execution: Execution) -> bool:
-    """Whether only a caller may start an execution, because it writes rows that are kept.
+def _writes_more(pipeline: Pipeline) -> bool:
+    """Whether executions write more than files."""
+    return pipeline.transformer.rows is not None or pipeline.transformer.dataset is not None
 
-    Whoever uploaded its input may write no rows any more, and only their own token would tell.
+
+async def needs_starter(access: Access, execution: Execution) -> bool:
+    """Whether only a caller may start an execution, because it writes more than files.
+
+    Whoever uploaded its input may write that no more, and only their own token would tell.
     """
     plan = await find_plan(access.table, execution.id)
-    return plan is not None and plan.rows is not None
+    return plan is not None and not plan.only_writes_files
 
 
 def keeps_rows_by_group(pipeline: Pipeline) -> bool:

@@ -4,7 +4,7 @@ Every claim has a number, the fence, which only grows. A worker that was believe
 higher fence, and all its later writes are refused.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -190,28 +190,32 @@ class Claims:
                 raise RowsMoved
             part, added = add_part(ended.pipeline_id, head, part)
             ended = msgspec.structs.replace(ended, rows_commit=part.commit, due=NEVER)
-        event_kinds: Mapping[ExecutionState, EventKind] = {
-            ExecutionState.SUCCESS: EventKind.SUCCEEDED,
-            ExecutionState.FAILED: EventKind.FAILED,
-        }
-        event = TransitionEvent(
-            event_kinds[ended.state], claimed.worker or "", self.clock.timestamp()
-        )
-        # Heartbeats may have changed the counts meanwhile, and a runner knows its input better than
-        # the table; all final counts are written.
-        before = msgspec.structs.replace(with_counts(claimed, UNKNOWN_COUNTS), table_bytes=-1)
-        writes = transition_writes(
-            before, ended, event, TransitionGuard(_still_held(claimed), _claim_lost_error)
-        )
-        if ended.state is ExecutionState.SUCCESS and ended.digest is not None:
-            row = EXECUTION_RESULT.item(id=ended.pipeline_id, digest=ended.digest)
-            writes.append(Write(Put({**row, "execution": ended.id})))
         try:
-            await commit(self.table, [*writes, *added])
+            await commit(self.table, [*self.end_writes(claimed, ended), *added])
         except StaleRead:
             found = await find_execution(self.table, claimed.id)
             raise ClaimLost(found.state if found else None) from None
-        report_transition(self.rules, ended, event)
+        self.report_end(claimed, ended)
+
+    def end_writes(self, claimed: Execution, ended: Execution) -> list[Write]:
+        """The writes of the final state; they raise ClaimLost if the claim is lost."""
+        # Heartbeats may have changed the counts meanwhile, and a runner knows its input better than
+        # the table; all final counts are written.
+        before = msgspec.structs.replace(with_counts(claimed, UNKNOWN_COUNTS), table_bytes=-1)
+        guard = TransitionGuard(_still_held(claimed), _claim_lost_error)
+        writes = transition_writes(before, ended, self._end_event(claimed, ended), guard)
+        if ended.state is ExecutionState.SUCCESS and ended.digest is not None:
+            row = EXECUTION_RESULT.item(id=ended.pipeline_id, digest=ended.digest)
+            writes.append(Write(Put({**row, "execution": ended.id})))
+        return writes
+
+    def report_end(self, claimed: Execution, ended: Execution) -> None:
+        """Report that the final state was written."""
+        report_transition(self.rules, ended, self._end_event(claimed, ended))
+
+    def _end_event(self, claimed: Execution, ended: Execution) -> TransitionEvent:
+        kind = EventKind.SUCCEEDED if ended.state is ExecutionState.SUCCESS else EventKind.FAILED
+        return TransitionEvent(kind, claimed.worker or "", ended.finished_at or "")
 
     async def release_claim(
         self,

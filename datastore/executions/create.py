@@ -188,6 +188,7 @@ class CreateExecutions:
             started_by=self.access.caller.user_id if inline else None,
             owner=pipeline.owner,
             rows_by_group=keeps_rows_by_group(pipeline),
+            writes_dataset=pipeline.transformer.dataset is not None,
             listed=True,
             upload_until=None if upload_until is None else iso_timestamp(upload_until),
             events=1,

@@ -109,10 +109,11 @@ class ExternalWorkers:
         return await self._prepare_claim(claimed)
 
     async def _require_csv_alone(self, execution: Execution) -> None:
-        """Refuse what only workers of the server make: rows that are kept, and Parquet."""
+        """Refuse what only workers of the server make: kept rows, datasets, and Parquet."""
         plan = await find_plan(self.access.table, execution.id)
-        if plan is not None and plan.rows is not None:
-            message = "Its rows are kept: only workers of the server run it."
+        if plan is not None and not plan.only_writes_files:
+            kept = "Its rows are kept" if plan.rows is not None else "It writes a dataset"
+            message = f"{kept}: only workers of the server run it."
             raise IllegalState(message, execution.state.name)
         if execution.output_format is OutputFormat.PARQUET:
             message = "Its output is Parquet: only workers of the server run it."

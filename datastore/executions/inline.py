@@ -241,9 +241,18 @@ class InlineExecutions:
         else:
             engine = _ChargedEngine(self.access.work, count)
             tables = PaidTables(self.tables, self.access.work)
-            await ExecutionWorker(table, self.files, clock, self.rules, worker, tables, engine).run(
-                claimed
+            running = ExecutionWorker(
+                table,
+                self.files,
+                clock,
+                self.rules,
+                worker,
+                tables,
+                engine,
+                quotas=self.access.quotas,
+                shards=self.access.shards,
             )
+            await running.run(claimed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
+from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, blame_field
 from penstock.datastore.executions.records import Pin
 from penstock.datastore.formulas.checks import MAX_FORMULAS
 from penstock.datastore.formulas.threads import run_in_formula_thread
@@ -24,11 +24,19 @@ from penstock.datastore.records import (
 from penstock.datastore.resources.calculation_refs import CalledCalculations, read_callees
 from penstock.datastore.resources.dataset_refs import ResolvedDatasets as FoundDatasets
 from penstock.datastore.resources.dataset_refs import resolve_datasets, unknown_dataset_problems
+from penstock.datastore.resources.dataset_targets.targets import read_target
 from penstock.datastore.resources.rules import check_resource
+from penstock.datastore.roles import Role
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
 from penstock.formula.checking.calculation_library import ResolvedCall
 from penstock.formula.core.values import FormulaType
-from penstock.transform.plan import Column, FormulaStep, PinnedDataset, TransformPlan
+from penstock.transform.plan import (
+    Column,
+    DatasetSink,
+    FormulaStep,
+    PinnedDataset,
+    TransformPlan,
+)
 from penstock.transform.row_identity import RowIdentity
 
 
@@ -57,7 +65,26 @@ async def pin_plan(access: Access, pipeline: Pipeline) -> PinnedPlan:
     ]
     if problems:
         raise Invalid([_request_problem(problem) for problem in problems])
-    return _pin_reached(access, pipeline, library, found)
+    pinned = _pin_reached(access, pipeline, library, found)
+    sink = await _find_sink(access, pipeline)
+    return PinnedPlan(replace(pinned.plan, sink=sink), pinned.pins)
+
+
+async def _find_sink(access: Access, pipeline: Pipeline) -> DatasetSink | None:
+    """Find the dataset that the pipeline writes.
+
+    Raises NotPermitted for a caller who may not, IllegalState for one that takes no version.
+    """
+    target = pipeline.transformer.dataset
+    if target is None:
+        return None
+    with blame_field("pipelineId"):
+        dataset = await read_target(access, target)
+    access.require_owner(Role.CONTRIBUTOR, dataset)
+    if dataset.state is not State.ENABLED:
+        message = f"The reference dataset {dataset.name!r} is {dataset.state.value}."
+        raise IllegalState(message, dataset.state.name)
+    return DatasetSink(target.id, target.key, dataset.owner)
 
 
 async def pin_draft(access: Access, draft: Pipeline) -> PinnedPlan:

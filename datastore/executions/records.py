@@ -79,7 +79,9 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     `read_as` says for people how its file was read: the encoding, and what separates the fields.
     `table_bytes` is the size of the CSV that was made of an input of another kind.
     `rows_commit` is the commit that added its rows to those that the pipeline keeps;
-    `rows_by_group` says that these belong to the groups that an output names.
+    `rows_by_group` says that these belong to the groups that an output names. One that
+    `writes_dataset` makes the next version of one; `dataset_id` and `dataset_version` name what it
+    made.
     """
 
     id: str
@@ -129,6 +131,9 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     listed: bool = False
     rows_commit: int | None = None
     rows_by_group: bool = False
+    writes_dataset: bool = False
+    dataset_id: str | None = None
+    dataset_version: int | None = None
     read_as: str | None = None
     table_bytes: int | None = None
     output_format: OutputFormat = OutputFormat.CSV

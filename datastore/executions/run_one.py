@@ -17,6 +17,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
 from penstock.datastore.executions.claims import Claims, with_counts, with_end_state
+from penstock.datastore.executions.dataset_output.write_dataset import DatasetOutput
 from penstock.datastore.executions.files import (
     GrowingFile,
     errors_key,
@@ -45,11 +46,12 @@ from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.replaced_rows import ReplacedRows
 from penstock.datastore.kept_rows.write_part import PartWriter, RowsOrigin
 from penstock.datastore.objects.port import Files, Stat
-from penstock.datastore.table.commit import Attempts
+from penstock.datastore.records import ReferenceDataset
+from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import Table
 from penstock.transform.outcome import RowCounts, TransformEnding
-from penstock.transform.plan import TransformPlan
+from penstock.transform.plan import DatasetSink, TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.row_identity import RowIdentity
 
@@ -112,6 +114,7 @@ class ExecutionRunner:
     dataset_cache: DatasetTables
     engine: RowEngine
     execution: Execution
+    dataset_output: DatasetOutput
     part_files: PartFiles = field(default_factory=lambda: PartFiles(RowsEngine()))
     counts: RowCounts = field(default_factory=RowCounts)
     result_bytes: int | None = None
@@ -150,8 +153,8 @@ class ExecutionRunner:
         await self._process_rows(task, digest)
 
     async def _find_same_work(self, plan: TransformPlan, digest: str) -> Execution | None:
-        """An earlier execution whose files can be copied; rows that are kept are made anew."""
-        if plan.rows is not None:
+        """An earlier execution whose files can be copied; what is more is made anew."""
+        if not plan.only_writes_files:
             return None
         execution = replace(self.execution, digest=digest)
         return await find_earlier_result(self.table, self.files, execution)
@@ -236,7 +239,10 @@ class ExecutionRunner:
             self.result_bytes = (self.result_bytes or 0) + size
 
     async def _end_in_success(self, plan: TransformPlan, digest: str) -> None:
-        """End in success, together with the rows that the pipeline keeps."""
+        """End in success, together with the rows or the dataset that the pipeline writes."""
+        if plan.sink is not None:
+            await self._end_with_dataset(plan, plan.sink, digest)
+            return
         if plan.rows is None:
             await self._end(ExecutionState.SUCCESS, _EndFacts(digest))
             return
@@ -251,6 +257,21 @@ class ExecutionRunner:
             await self._add_part(plan.rows, part, digest)
         except InputRefused as refused:
             await self._fail(refused.problem.code, refused.problem.message)
+
+    async def _end_with_dataset(self, plan: TransformPlan, sink: DatasetSink, digest: str) -> None:
+        """End in success with the next version of a dataset."""
+        final = self._final(ExecutionState.SUCCESS, _EndFacts(digest))
+
+        def end_writes(dataset: ReferenceDataset) -> list[Write]:
+            made = replace(final, dataset_id=dataset.id, dataset_version=dataset.version)
+            return self._claims.end_writes(self.execution, made)
+
+        try:
+            await self.dataset_output.write(self.execution, plan, sink, end_writes)
+        except InputRefused as refused:
+            await self._fail(refused.problem.code, refused.problem.message)
+        else:
+            self._claims.report_end(self.execution, final)
 
     async def _add_part(self, identity: RowIdentity, part: RowsPart, digest: str) -> None:
         """End in success with a part; raises InputRefused for rows that it may not replace."""
@@ -292,6 +313,11 @@ class ExecutionRunner:
         await self._end(ExecutionState.FAILED, _EndFacts(code=code, message=message))
 
     async def _end(self, state: ExecutionState, facts: _EndFacts) -> None:
+        final = self._final(state, facts)
+        await self._claims.end(self.execution, final, facts.part, facts.checked_commits)
+
+    def _final(self, state: ExecutionState, facts: _EndFacts) -> Execution:
+        """The execution in its final state."""
         ended = with_end_state(self.execution, state, self.clock.now(), self.rules)
         read_as = self.read_as
         if self.converted is not None:
@@ -306,7 +332,7 @@ class ExecutionRunner:
         )
         if self.result_bytes is not None:
             final = replace(final, result_bytes=self.result_bytes)
-        await self._claims.end(self.execution, final, facts.part, facts.checked_commits)
+        return final
 
     @property
     def _claims(self) -> Claims:

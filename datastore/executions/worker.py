@@ -13,6 +13,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.executions.claims import ClaimLost, Claims, with_end_state
+from penstock.datastore.executions.dataset_output.write_dataset import DatasetOutput
 from penstock.datastore.executions.files import (
     end_staged_uploads,
     written_keys,
@@ -26,6 +27,8 @@ from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import cancel_tasks, check_cancelled
+from penstock.datastore.quotas.quotas import Quotas
+from penstock.datastore.table.counters import SHARDS
 from penstock.datastore.table.port import Table
 
 UNEXPECTED_FAILURE: Final = "An unexpected error occurred; see the log of the worker."
@@ -53,6 +56,8 @@ class ExecutionWorker:
     engine: RowEngine = LOCAL_ENGINE
     kept: KeptPlace | None = None
     part_files: PartFiles = field(default_factory=lambda: PartFiles(RowsEngine()))
+    quotas: Quotas = field(default_factory=Quotas)
+    shards: int = SHARDS
 
     async def run_all(self) -> int:
         """Run executions until none is ready; return the number of executions it claimed."""
@@ -113,6 +118,7 @@ class ExecutionWorker:
             self.tables,
             self.engine,
             claimed,
+            DatasetOutput(self.table, self.files, self.clock, self.quotas, self.shards),
             self.part_files,
         )
         running = asyncio.create_task(work.run())

@@ -16,6 +16,7 @@ from penstock.datastore.resources.dataset_refs import (
     resolve_datasets,
     unknown_dataset_problems,
 )
+from penstock.datastore.resources.dataset_targets.targets import check_target
 from penstock.datastore.resources.formula_references import saved_references
 from penstock.datastore.resources.metric_sources import settle_inputs
 from penstock.datastore.resources.rules import check_resource
@@ -52,8 +53,9 @@ async def _check_formulas(
     if kind.execution_count is not None:
         found = await resolve_datasets(access, called, formulas)
         noted = [*noted, *await unknown_dataset_problems(formulas, called, found)]
-    await check_resource(kind, resource, called, noted)
+    written, unknown = await check_target(access, resource)
+    await check_resource(kind, resource, called, [*noted, *unknown])
     if isinstance(resource, Calculation):
         found = await find_own_datasets(access, called, resource)
-    references = saved_references(resource, called, found)
+    references = (*written, *saved_references(resource, called, found))
     return replace(resource, references=references), called.guard_writes()

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from penstock.datastore.datasets.csv import dataset_problems
+from penstock.datastore.datasets.target_rules import target_problems
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.formulas.calculations import calculation_problems
 from penstock.datastore.formulas.threads import run_in_formula_thread
@@ -28,7 +29,10 @@ MAX_NAME = 128
 MAX_DESCRIPTION = 8192
 
 _OWN_PROBLEMS: Final[Mapping[str, Callable[[Any, CalculationLibrary], list[FieldProblem]]]] = {
-    PIPELINE.letter: lambda pipeline, library: transformer_problems(pipeline.transformer, library),
+    PIPELINE.letter: lambda pipeline, library: [
+        *transformer_problems(pipeline.transformer, library),
+        *target_problems(pipeline),
+    ],
     CALCULATION.letter: calculation_problems,
     REFERENCE_DATASET.letter: lambda dataset, _: dataset_problems(dataset.content),
     METRIC.letter: lambda metric, _: metric_problems(metric),

@@ -163,6 +163,26 @@ class ResourceWriter(Generic[R]):
         async with self._settle_attachment():
             return (await self._rewrite(id, apply_changes, checked=check_changed))[1]
 
+    async def replace_content(
+        self, id: str, content: Mapping[str, Any], more: Callable[[R], Sequence[Write]]
+    ) -> R:
+        """Make a new version with other content, whatever the version is.
+
+        The transaction has `more` writes, which follow from the new version.
+        """
+
+        def apply_content(current: R) -> R:
+            self.access.require_owner(Role.CONTRIBUTOR, current)
+            _require_state_allows(current, content)
+            return self._with_stamp(current, {**content, "version": current.version + 1})
+
+        async def check_content_and_add(changed: R) -> tuple[R, Sequence[Write]]:
+            checked, guards = await self._check_content(changed, ())
+            return checked, [*guards, *more(checked)]
+
+        async with self._settle_attachment():
+            return (await self._rewrite(id, apply_content, checked=check_content_and_add))[1]
+
     async def restore(
         self, id: str, number: int, expected_version: int, active_from: str | None = None
     ) -> R:

@@ -115,6 +115,13 @@ def _labels_version(operation: Operation) -> bool:
     return isinstance(operation, Update) and "labels" in operation.set
 
 
+def _writes_dataset(operation: Operation) -> bool:
+    if not isinstance(operation, Put):
+        return False
+    transformer = operation.item.get("transformer")
+    return isinstance(transformer, dict) and "dataset" in transformer
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -135,6 +142,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(15, "Versions are active from another time than their creation.", _dates_version),
     RowForm(16, "Rows of datasets have several keys.", _has_several_keys),
     RowForm(17, "Versions have labels.", _labels_version),
+    RowForm(18, "Pipelines write datasets.", _writes_dataset),
 )
 
 

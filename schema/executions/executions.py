@@ -13,11 +13,11 @@ from penstock.datastore.executions.files import FileDownload as DownloadRecord
 from penstock.datastore.executions.files import FileKind
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
 from penstock.datastore.executions.rows import MAX_CODE_LENGTH
-from penstock.datastore.records import Pipeline
+from penstock.datastore.records import Pipeline, ReferenceDataset, ReferenceDatasetVersion
 from penstock.datastore.roles import MAX_USER_ID
-from penstock.datastore.table.layout import PIPELINE
+from penstock.datastore.table.layout import PIPELINE, REFERENCE_DATASET
 from penstock.graphql_jit import projected_attributes, reads_attributes
-from penstock.resolvers import executions
+from penstock.resolvers import executions, resources
 from penstock.schema.core.context import After, Before, First, Info, Last, Tag, unset_to_none
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.files import FileDownload, UploadForm
@@ -230,6 +230,9 @@ def inline_results(found: answer_records.InlineOutput) -> InlineResults:
 
 
 _LazyPipeline = Annotated["Pipeline", strawberry.lazy("penstock.schema.pipelines.pipelines")]
+_LazyDatasetVersion = Annotated[
+    "ReferenceDatasetVersion", strawberry.lazy("penstock.schema.datasets.datasets")
+]
 ExpiresIn = Annotated[
     int | None,
     strawberry.argument(
@@ -316,6 +319,21 @@ class Execution(Node):
         execution: strawberry.Parent[records.Execution], info: Info
     ) -> list[records.Pin]:
         return await executions.visible_pins(info.context, execution)
+
+    @strawberry.field(
+        graphql_type=_LazyDatasetVersion | None,
+        description="The version of the reference dataset that the execution wrote; null if it "
+        "wrote none, or if it is gone or the caller does not see it.",
+    )
+    @reads_attributes({"Execution": ("dataset_id", "dataset_version")})
+    @staticmethod
+    async def written_dataset(
+        execution: strawberry.Parent[records.Execution], info: Info
+    ) -> ReferenceDataset | None:
+        id, number = execution.dataset_id, execution.dataset_version
+        if id is None or number is None:
+            return None
+        return await resources.find_visible_version(info.context, REFERENCE_DATASET, id, number)
 
     @strawberry.field(description="An explanation of the state, for people; null if there is none.")
     @reads_attributes({"Execution": ("message",)})

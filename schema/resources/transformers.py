@@ -1,9 +1,12 @@
 """Transformers with their parameters, formulas and outputs, as types and as inputs."""
 
+from typing import Annotated
+
 import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
+from penstock.datastore.datasets.csv import MAX_KEYS
 from penstock.datastore.formulas.checks import MAX_FORMULA
 from penstock.datastore.formulas.transformers import (
     MAX_DESCRIPTION,
@@ -13,9 +16,12 @@ from penstock.datastore.formulas.transformers import (
     MAX_LABEL,
     MAX_ROW_KEY,
 )
-from penstock.datastore.records import ExtraColumns, ValueType
-from penstock.schema.core.context import unset_to_none
+from penstock.datastore.records import ExtraColumns, ReferenceDataset, ValueType
+from penstock.datastore.table.layout import REFERENCE_DATASET
+from penstock.resolvers.resources import find_visible
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import describe_values
+from penstock.schema.core.relay import GlobalId, parse_global_id
 
 strawberry.enum(
     ExtraColumns,
@@ -88,6 +94,34 @@ class RowKeeping:
     )
 
 
+@strawberry.type(description="The reference dataset that a pipeline writes.")
+class DatasetTarget:
+    key: list[str] = strawberry.field(
+        description="The keys of the outputs whose values together are the key of a row."
+    )
+
+    @strawberry.field(
+        description="The global id of the reference dataset, also of one that is gone or that the "
+        "caller does not see."
+    )
+    @staticmethod
+    def reference_dataset_id(target: strawberry.Parent[records.DatasetTarget]) -> strawberry.ID:
+        return GlobalId(REFERENCE_DATASET.title, target.id).encode()
+
+    @strawberry.field(
+        graphql_type=Annotated[
+            "ReferenceDataset", strawberry.lazy("penstock.schema.datasets.datasets")
+        ]
+        | None,
+        description="The reference dataset; null if it is gone or the caller does not see it.",
+    )
+    @staticmethod
+    async def reference_dataset(
+        target: strawberry.Parent[records.DatasetTarget], info: Info
+    ) -> ReferenceDataset | None:
+        return await find_visible(info.context, REFERENCE_DATASET, target.id)
+
+
 @strawberry.type(
     description="The parameters and formulas that turn an input row into an output row."
 )
@@ -103,6 +137,10 @@ class Transformer:
     rows: RowKeeping | None = strawberry.field(
         description="The identity of the rows that the pipeline keeps; null if its outputs are in "
         "files only."
+    )
+    dataset: DatasetTarget | None = strawberry.field(
+        description="The reference dataset of which each execution writes the next version; null "
+        "if there is none."
     )
     extra_columns: ExtraColumns = strawberry.field(
         description="The treatment of the columns of an input that no parameter names."
@@ -198,6 +236,23 @@ class RowsInput:
 
 
 @strawberry.input(
+    description="The reference dataset that a pipeline writes. Every output of such a pipeline has "
+    "a key, which is the name of a column."
+)
+class DatasetTargetInput:
+    id: strawberry.ID = strawberry.field(description="The global id of the reference dataset.")
+    key: list[str] = strawberry.field(
+        description=f"The keys of the 1 to {MAX_KEYS} outputs whose values together are the key of "
+        "a row."
+    )
+
+    def record(self) -> records.DatasetTarget:
+        id = parse_global_id(self.id)
+        known = id is not None and id.type == REFERENCE_DATASET.title
+        return records.DatasetTarget(id=id.key if id and known else "", key=tuple(self.key))
+
+
+@strawberry.input(
     description="The parameters and formulas that turn an input row into an output row."
 )
 class TransformerInput:
@@ -212,6 +267,12 @@ class TransformerInput:
         description="The identity of the rows, to keep them: they can then be listed, summed and "
         "corrected. Without it outputs are in files only.",
     )
+    dataset: DatasetTargetInput | None = strawberry.field(
+        default=UNSET,
+        description="The reference dataset of which each execution writes the next version: its "
+        "output is the content. Whoever runs the pipeline must be a contributor at the group that "
+        "owns the dataset. A pipeline with it keeps no rows.",
+    )
     extra_columns: ExtraColumns | None = strawberry.field(
         default=ExtraColumns.REFUSE,
         description="The treatment of the columns of an input that no parameter names.",
@@ -222,5 +283,6 @@ class TransformerInput:
             parameters=tuple(parameter.record() for parameter in self.parameters),
             transforms=tuple(transform.record() for transform in self.transforms),
             rows=self.rows.record() if self.rows else None,
+            dataset=self.dataset.record() if self.dataset else None,
             extra_columns=self.extra_columns or ExtraColumns.REFUSE,
         )

@@ -251,6 +251,7 @@ OTHERS = frozenset(
     {
         "DeleteGroupInput.path",
         "UpdateGroupInput.path",
+        "DatasetTargetInput.key",
         "EvaluateInput.name",
         "MeasureInput.as",
         "MetricInput.metric",

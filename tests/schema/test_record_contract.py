@@ -104,6 +104,7 @@ RECORDS: dict[str, type] = {
     "Tag": records.Tag,
     "TagKey": records.TagKey,
     "TagValue": records.TagValue,
+    "DatasetTarget": records.DatasetTarget,
     "Transform": records.Transform,
     "Transformer": records.Transformer,
     "UnmatchedTrack": UnmatchedEntry,

@@ -17,6 +17,7 @@ const VALUES = [
   "ExecutionEvent",
   "ExecutionInput",
   "ExecutionListEvent",
+  "DatasetTarget",
   "ExecutionPin",
   "ExecutionProgress",
   "ExecutionQueue",

@@ -41,7 +41,7 @@ import type {
 } from "./types";
 
 export const EditedPipeline: Operation<EditedPipelineQuery, EditedPipelineQueryVariables> = {
-  id: "dac084355c4c1c304ce6490dfb2def139acd85d8d9cd1531aced3a186d99105f",
+  id: "2755e0522da1a0ccbd7c756d0d963517f5de7b638db209358f94fef3fdd56560",
   name: "EditedPipeline",
 };
 export const EditedCalculation: Operation<EditedCalculationQuery, EditedCalculationQueryVariables> =

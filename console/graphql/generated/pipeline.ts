@@ -19,7 +19,7 @@ import type {
 } from "./types";
 
 export const PipelineDetails: Operation<PipelineDetailsQuery, PipelineDetailsQueryVariables> = {
-  id: "6bf1ffcabf01bb3dd0b361215dbfe1fdfda6bbe94abb50105af12fa97568dd65",
+  id: "504de14d691e17132453128988bd195f3e9b7fcf633c2230eea9748e7691f639",
   name: "PipelineDetails",
 };
 export const PipelineVersions: Operation<PipelineVersionsQuery, PipelineVersionsQueryVariables> = {

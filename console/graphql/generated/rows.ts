@@ -25,7 +25,7 @@ export const RowTotals: Operation<RowTotalsQuery, RowTotalsQueryVariables> = {
   name: "RowTotals",
 };
 export const RowPipeline: Operation<RowPipelineQuery, RowPipelineQueryVariables> = {
-  id: "d135728bcc11e08601e67d666197fc2c7db7c3e38ffd8d358fd906cf002f0e9d",
+  id: "c304f66fba91583d6f56dca13dfc827a5c9896f18291a243bd4b322a5a4654fd",
   name: "RowPipeline",
 };
 export const RowHistory: Operation<RowHistoryQuery, RowHistoryQueryVariables> = {

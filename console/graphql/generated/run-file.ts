@@ -15,7 +15,7 @@ import type {
 } from "./types";
 
 export const RunnablePipeline: Operation<RunnablePipelineQuery, RunnablePipelineQueryVariables> = {
-  id: "d70bd031e0aaba5574b51047ac97a8d47fdaa0f59f31ba3d8c2e2bec9030b901",
+  id: "5ea78d9e88085264d84b631faa86c8302acc9b7506a7ee41494dda15a3d200fb",
   name: "RunnablePipeline",
 };
 export const WaitingUpload: Operation<WaitingUploadQuery, WaitingUploadQueryVariables> = {

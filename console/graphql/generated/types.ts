@@ -187,6 +187,14 @@ export type CreatePlaylistInput = {
   idempotencyKey?: string | null | undefined;
 };
 
+/** The reference dataset that a pipeline writes. Every output of such a pipeline has a key, which is the name of a column. */
+export type DatasetTargetInput = {
+  /** The global id of the reference dataset. */
+  id: string;
+  /** The keys of the 1 to 5 outputs whose values together are the key of a row. */
+  key: Array<string>;
+};
+
 /** The calculation to delete. */
 export type DeleteCalculationInput = {
   /** The number of the current version. If another number is given, nothing changes. The default is not to check. */
@@ -875,6 +883,8 @@ export type TransformerInput = {
   transforms: Array<TransformInput>;
   /** The identity of the rows, to keep them: they can then be listed, summed and corrected. Without it outputs are in files only. */
   rows?: RowsInput | null | undefined;
+  /** The reference dataset of which each execution writes the next version: its output is the content. Whoever runs the pipeline must be a contributor at the group that owns the dataset. A pipeline with it keeps no rows. */
+  dataset?: DatasetTargetInput | null | undefined;
   /** The treatment of the columns of an input that no parameter names. */
   extraColumns?: ExtraColumns | null | undefined;
 };
@@ -1793,6 +1803,7 @@ export type EditedPipelineQuery = {
         group: string | null;
         keepDays: number | null;
       } | null;
+      dataset: { key: Array<string>; referenceDatasetId: string } | null;
     };
   } | null;
 };
@@ -3032,6 +3043,7 @@ export type TransformerFactsFragment = {
     group: string | null;
     keepDays: number | null;
   } | null;
+  dataset: { key: Array<string>; referenceDatasetId: string } | null;
 };
 
 export type PipelineDetailsQueryVariables = Exact<{
@@ -3080,6 +3092,7 @@ export type PipelineDetailsQuery = {
         group: string | null;
         keepDays: number | null;
       } | null;
+      dataset: { key: Array<string>; referenceDatasetId: string } | null;
     };
   } | null;
 };
@@ -3287,6 +3300,7 @@ export type RowPipelineQuery = {
         group: string | null;
         keepDays: number | null;
       } | null;
+      dataset: { key: Array<string>; referenceDatasetId: string } | null;
     };
   } | null;
 };
@@ -3446,6 +3460,7 @@ export type RunnablePipelineQuery = {
         group: string | null;
         keepDays: number | null;
       } | null;
+      dataset: { key: Array<string>; referenceDatasetId: string } | null;
     };
   } | null;
 };

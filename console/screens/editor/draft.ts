@@ -1,4 +1,5 @@
 import type {
+  DatasetTargetInput,
   EditedCalculationQuery,
   EditedMetricQuery,
   EditedPipelineQuery,
@@ -57,6 +58,8 @@ export interface Draft {
   readonly formulas: readonly DraftFormula[];
   /** The outputs that identify the rows that a pipeline keeps. */
   readonly rows: RowsInput | null;
+  /** The reference dataset that a pipeline writes, which stays as it is. */
+  readonly dataset: DatasetTargetInput | null;
   readonly extraColumns: ExtraColumns;
   /** The unit of the values of a metric, and the function over its inputs. */
   readonly unit: string;
@@ -102,6 +105,7 @@ export function newDraft(group: string): Draft {
     parameters: [NEW_PARAMETER],
     formulas: [NEW_FORMULA],
     rows: null,
+    dataset: null,
     extraColumns: "REFUSE",
     unit: "",
     measure: "SUM",
@@ -142,7 +146,7 @@ const named = ({ key, label, description, type }: Named) => ({
 });
 
 export function draftOfPipeline(read: NonNullable<EditedPipelineQuery["pipeline"]>): Draft {
-  const { parameters, transforms, rows, extraColumns } = read.transformer;
+  const { parameters, transforms, rows, dataset, extraColumns } = read.transformer;
   return {
     ...draftOf(read),
     parameters: parameters.map((one) => ({ ...named(one), required: one.required })),
@@ -155,6 +159,7 @@ export function draftOfPipeline(read: NonNullable<EditedPipelineQuery["pipeline"
           keepDays: rows.keepDays ?? null,
         }
       : null,
+    dataset: dataset ? { id: dataset.referenceDatasetId, key: dataset.key } : null,
     extraColumns,
   };
 }
@@ -223,6 +228,7 @@ export function pipelineContent(draft: Draft) {
         outputs: outputInputs(outputs),
       })),
       rows: draft.rows,
+      dataset: draft.dataset,
       extraColumns: draft.extraColumns,
     },
   };

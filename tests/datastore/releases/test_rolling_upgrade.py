@@ -138,7 +138,7 @@ async def test_an_upgrade_that_was_stopped_goes_on_and_then_the_old_release_only
     fleet.pass_time()
     kept = await contents(fleet.table)
     with pytest.raises(
-        TooOld, match=r"too old to write the table: it knows .* 17, and 18 is needed"
+        TooOld, match=r"too old to write the table: it knows .* 18, and 19 is needed"
     ):
         await fleet.old.pipelines.writing.update(made[2].id, 1, {"name": "four"})
     with pytest.raises(Unavailable):
@@ -165,9 +165,9 @@ async def test_a_rollback_before_the_upgrade_keeps_what_the_next_release_wrote(
 
 async def test_a_release_that_may_not_read_does_neither(fleet: Fleet) -> None:
     made = await make(fleet.old, USA, "first")
-    closed = SchemaMarker(schema=18, minimum_reader=18, minimum_writer=18)
+    closed = SchemaMarker(schema=19, minimum_reader=19, minimum_writer=19)
     marker = Update(
-        key=Key("SM", "SM"), set={"schema": 18, "minimumReader": 18, "minimumWriter": 18}
+        key=Key("SM", "SM"), set={"schema": 19, "minimumReader": 19, "minimumWriter": 19}
     )
     await fleet.table.transact([marker])
     assert await read_marker(fleet.table) == closed

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "34d75fa5b09c77869c54762fcc0567c5ccbb50159e0fc13db166414c55a69527"
+STRUCTURE = "df8c910a87b55fa255d0e8d314a397f687023c59b9170213fa97e57bae81e41f"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -1,0 +1,93 @@
+"""The output of an execution as the next version of a reference dataset.
+
+The version and the success of the execution are one transaction. So whatever happens to the worker,
+there are both or none, and no version twice.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from penstock.datastore.access.access import Access, Budget
+from penstock.datastore.clock import Clock
+from penstock.datastore.datasets.csv import MAX_BYTES
+from penstock.datastore.datasets.files import CheckedContent, DatasetFiles
+from penstock.datastore.errors import FieldProblem, Invalid, NotFound, QuotaExceeded
+from penstock.datastore.executions.files import output_key
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.objects.port import Files
+from penstock.datastore.quotas.quotas import Quotas
+from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
+from penstock.datastore.resources.write import ResourceWriter
+from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.datastore.table.commit import Write
+from penstock.datastore.table.layout import REFERENCE_DATASET
+from penstock.datastore.table.port import Table
+from penstock.transform.plan import DatasetSink, TransformPlan
+from penstock.transform.problems import InputRefused
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetOutput:
+    """Writes datasets for the creators of executions, within what they and groups may keep."""
+
+    table: Table
+    files: Files
+    clock: Clock
+    quotas: Quotas
+    shards: int
+
+    async def write(
+        self,
+        execution: Execution,
+        plan: TransformPlan,
+        sink: DatasetSink,
+        end: Callable[[ReferenceDataset], Sequence[Write]],
+    ) -> None:
+        """Make the output the next version, together with the writes that end the execution.
+
+        Raises InputRefused for an output that is no dataset, or if the dataset takes none.
+        """
+        access = self._access_of(execution, sink)
+        brought = await self._read_output(access, execution, plan, sink)
+        if brought.problems:
+            raise _refusal(brought.problems)
+        writing = ResourceWriter(REFERENCE_DATASET, access).with_attachment(brought.file)
+        try:
+            await writing.replace_content(sink.id, {"content": brought.content}, end)
+        except NotFound:
+            raise InputRefused("DATASET_GONE", "The reference dataset was deleted.") from None
+        except Invalid as invalid:
+            raise _refusal(invalid.problems) from None
+        except QuotaExceeded as exceeded:
+            raise InputRefused(exceeded.code, str(exceeded)) from None
+
+    async def _read_output(
+        self, access: Access, execution: Execution, plan: TransformPlan, sink: DatasetSink
+    ) -> CheckedContent:
+        columns = [
+            DatasetColumn(name=step.name, type=ValueType(step.type.value)) for step in plan.steps
+        ]
+        chunks = self.files.read(output_key(execution), end=MAX_BYTES + 1)
+        data = b"".join([chunk async for chunk in chunks])
+        return await DatasetFiles(access).check_data(columns, sink.key, data, "csv")
+
+    def _access_of(self, execution: Execution, sink: DatasetSink) -> Access:
+        """The creator's access to the dataset, as it was when the execution was started."""
+        owner = GroupPath(sink.owner)
+        caller = Caller(execution.created_by, {owner: Role.CONTRIBUTOR})
+        return Access(
+            table=self.table,
+            caller=caller,
+            clock=self.clock,
+            budget=Budget(),
+            files=self.files,
+            quotas=self.quotas,
+            shards=self.shards,
+        )
+
+
+def _refusal(problems: Sequence[FieldProblem]) -> InputRefused:
+    first = problems[0]
+    return InputRefused(
+        first.code or "BAD_USER_INPUT", f"The output is no dataset: {first.message}"
+    )
