@@ -16,6 +16,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from penstock.datastore.input_files.interruptible_work import InterruptibleWork, WorkInterrupted
 from penstock.datastore.input_files.kinds import unreadable_file
+from penstock.datastore.input_files.text import read_chunks
 from penstock.transform.outcome import csv_lines
 from penstock.transform.problems import InputRefused
 
@@ -31,8 +32,15 @@ HEAD_BYTES: Final = 8 * 1024 * 1024
 HEAD_ELEMENTS: Final = 50_000
 """Elements of these parts; an object of some 650 bytes is made of one, however short it is."""
 
+FILE_BYTES: Final = 256 * 1024 * 1024
+"""Bytes of the archive: the list of its parts is held whole, however long it says that it is."""
+
 MOST_PARTS: Final = 5_000
-"""Parts of the archive, such as sheets and pictures: each is opened to see whether it is XML."""
+"""Parts of the archive, such as sheets and pictures: an object of 600 bytes is made of each."""
+
+_PART: Final = b"PK\x01\x02"
+"""The beginning of each entry in the list of parts."""
+
 
 SHEETS_BYTES: Final = 2 * 1024**3
 MOST_ROWS: Final = 1_048_576
@@ -83,11 +91,9 @@ def _describe(error: Exception) -> str:
 
 def _require_bounded(path: Path, work: InterruptibleWork) -> None:
     """Refuse an archive that takes more memory than a sheet needs."""
+    _require_few_parts(path, work)
     with ZipFile(path) as archive:
-        listed = archive.infolist()
-        if len(listed) > MOST_PARTS:
-            raise _FileRefused(f"it has more than {MOST_PARTS} parts")
-        parts = [one for one in listed if _is_xml(archive, one)]
+        parts = [one for one in archive.infolist() if _is_xml(archive, one)]
         sheets = [one for one in parts if one.filename.startswith(_SHEETS)]
         texts = [one for one in parts if one.filename == _TEXTS]
         head = [one for one in parts if one not in sheets and one not in texts]
@@ -103,6 +109,19 @@ def _require_bounded(path: Path, work: InterruptibleWork) -> None:
         for one in sheets:
             with archive.open(one) as xml:
                 _SheetCheck(xml, work).run()
+
+
+def _require_few_parts(path: Path, work: InterruptibleWork) -> None:
+    """Refuse an archive of very many parts before the list of them is read, which is held whole."""
+    if path.stat().st_size > FILE_BYTES:
+        raise _FileRefused(f"it has more than {FILE_BYTES} bytes")
+    parts, rest = 0, b""
+    for chunk in read_chunks(path):
+        work.require_wanted()
+        parts += (rest + chunk).count(_PART)
+        rest = chunk[1 - len(_PART) :]
+    if parts > MOST_PARTS:
+        raise _FileRefused(f"it has more than {MOST_PARTS} parts")
 
 
 def _is_xml(archive: ZipFile, part: ZipInfo) -> bool:

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.datastore.executions.files import output_key, table_key
-from penstock.datastore.input_files import convert, excel
+from penstock.datastore.input_files import convert, excel, text
 from penstock.datastore.input_files.convert import InputConversion
 from penstock.datastore.input_files.excel import read_sheet
 from penstock.datastore.input_files.interruptible_work import InterruptibleWork
@@ -159,3 +162,26 @@ def test_an_archive_of_very_many_parts_is_refused(
     path = write(tmp_path / "a.xlsx", archive(a=b"", b=b"", c=b"", d=b""))
     with pytest.raises(InputRefused, match="more than 3 parts"):
         read_sheet(path, InterruptibleWork())
+    monkeypatch.setattr(excel, "ZipFile", never_opened)
+    with pytest.raises(InputRefused, match="more than 3 parts"):
+        read_sheet(path, InterruptibleWork())
+    monkeypatch.setattr(excel, "FILE_BYTES", 10)
+    with pytest.raises(InputRefused, match="more than 10 bytes"):
+        read_sheet(path, InterruptibleWork())
+
+
+@given(before=st.binary(max_size=40), gaps=st.lists(st.binary(max_size=9), max_size=5))
+def test_parts_are_counted_across_the_pieces_of_a_file(before: bytes, gaps: list[bytes]) -> None:
+    data = b"".join([before, *(excel._PART + gap for gap in gaps)])
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = write(Path(folder) / "a.xlsx", data)
+        patch.setattr(text, "CHUNK", 5)
+        patch.setattr(excel, "MOST_PARTS", data.count(excel._PART))
+        excel._require_few_parts(path, InterruptibleWork())
+        patch.setattr(excel, "MOST_PARTS", data.count(excel._PART) - 1)
+        with pytest.raises(ValueError, match="parts"):
+            excel._require_few_parts(path, InterruptibleWork())
+
+
+def never_opened(_: Path) -> None:
+    raise AssertionError

@@ -14,7 +14,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import RateLimited
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store
-from penstock.server.app import open_app
+from penstock.server.app import Runtime, open_app, open_rate_limiter, streams_of
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.edge.rate_limit import LocalBuckets, RateLimiter
 from penstock.server.settings.settings import Settings
@@ -182,9 +182,20 @@ class Api:
 
 
 @pytest.fixture
-async def api(store: Store, tmp_path: Path) -> AsyncIterator[Api]:
-    settings = Settings.load(data_dir=tmp_path, rate_limit_per_second=0.01, rate_limit_burst=10)
-    async with open_app(settings, store, None) as app:
+def settings(tmp_path: Path) -> Settings:
+    return Settings.load(data_dir=tmp_path, rate_limit_per_second=0.01, rate_limit_burst=10)
+
+
+@pytest.fixture
+def limiter(settings: Settings) -> RateLimiter:
+    """The limiter that the background work of the server charges."""
+    return open_rate_limiter(settings, None)
+
+
+@pytest.fixture
+async def api(store: Store, settings: Settings, limiter: RateLimiter) -> AsyncIterator[Api]:
+    runtime = Runtime(streams_of(settings), limiter=limiter)
+    async with open_app(settings, store, None, runtime) as app:
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
             yield Api(http, settings)
@@ -304,3 +315,13 @@ async def test_lists_of_many_groups_use_up_the_limit_although_their_page_is_smal
             assert codes == {"RATE_LIMITED"}
             assert (await api("{ __typename }")).status_code == 429
             assert (await api(f"{{ {ONE_OF_MANY_GROUPS} }}", "carl")).status_code == 200
+
+
+async def test_what_workers_took_for_a_caller_is_owed_for_requests_too(
+    api: Api, limiter: RateLimiter
+) -> None:
+    await api.learn("{ __typename }")
+    assert (await api("{ __typename }")).status_code == 200
+    limiter.owe("ann", 19)
+    assert_limited(await api("{ __typename }"), 1_100)
+    assert (await api("{ __typename }", "bob")).status_code == 200
