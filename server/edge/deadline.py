@@ -64,3 +64,7 @@ class _SuspendedCoroutine(Generic[T]):
             except StopIteration as done:
                 result: T = done.value
                 return result
+            finally:
+                # An exception holds this frame, which must not hold the exception: the two would
+                # stay until the next full collection, with the body that was being received.
+                del step

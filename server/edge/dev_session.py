@@ -54,7 +54,7 @@ def session_route(sessions: DevSessions, limits: Limits) -> Route:
         except PenstockError as error:
             problem = refusal_problem(error, with_token=False)
         except HttpProblem as found:
-            problem = found
+            problem = found.with_traceback(None)
         else:
             return JSONResponse(_describe(session, sessions.identity), headers=_HEADERS)
         body = problem.describe(request_id_of(request_headers(request.scope)))

@@ -37,6 +37,7 @@ END_OF_HEAD = b"\r\n\r\n"
 FORM_BYTES = 32 * 1024
 FIELD_BYTES = 4 * 1024
 FIELDS = 16
+EMPTY_LINES = 4 * FIELDS
 RETRY_AFTER = "5"
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII | re.IGNORECASE)
@@ -154,7 +155,7 @@ class MultipartForm:
         self._header = self._value = b""
         self._name = ""
         self._content: list[bytes] = []
-        self._overhead = 0
+        self._overhead = self._empty_lines = 0
         self._in_file = self._is_over = self._is_malformed = self._is_behind_file = False
         self._delimiter = b"\r\n--" + boundary
         self._last = self._held = b""
@@ -195,8 +196,6 @@ class MultipartForm:
         content = chunk if self._in_file else self._parse_fields(chunk)
         if self._in_file:
             self._read_content(content)
-        # The parser skips any number of blanks around a delimiter.
-        self._is_malformed |= self._overhead > FORM_BYTES
 
     def _parse_fields(self, chunk: bytes) -> bytes:
         """Let the parser read up to the content of the file; return what belongs to it."""
@@ -204,6 +203,9 @@ class MultipartForm:
         while at < len(chunk) and not (self._in_file or self._is_malformed):
             end = self._end_of_head(chunk, at)
             self._overhead += end - at
+            if self._overhead > FORM_BYTES or self._empty_lines > EMPTY_LINES:
+                self._is_malformed = True
+                break
             try:
                 self._parser.write(chunk[at:end])
             except MultipartParseError:
@@ -216,8 +218,13 @@ class MultipartForm:
     def _end_of_head(self, chunk: bytes, start: int) -> int:
         """The end of the next empty line, which may end the head of a part; else of the chunk."""
         before = len(self._last)
-        found = (self._last + chunk[start:]).find(END_OF_HEAD)
-        return len(chunk) if found < 0 else start + found + len(END_OF_HEAD) - before
+        across = self._last + chunk[start : start + len(END_OF_HEAD) - 1]
+        found = across.find(END_OF_HEAD)
+        at = chunk.find(END_OF_HEAD, start) if found < 0 else start + found - before
+        if found < 0 and at < 0:
+            return len(chunk)
+        self._empty_lines += 1
+        return at + len(END_OF_HEAD)
 
     def _read_content(self, data: bytes) -> None:
         """Take bytes of the file, or of what follows it: the end of the form."""

@@ -115,7 +115,7 @@ class NotifyApp:
         caller = await self.authenticate(headers)
         self.limiter.spend(caller.user_id, 1)
         heading = read_headers(headers, self.defaults)
-        for path in heading.paths:
+        for path in set(heading.paths):
             require_role(caller, Role.CONTRIBUTOR, heading.service, path)
         if not is_json(headers.get("content-type", ""), MEDIA_TYPES):
             words = f"A notification is {' or '.join(MEDIA_TYPES)} in UTF-8."

@@ -55,7 +55,7 @@ class S3Events:
         except PenstockError as error:
             problem = refusal_problem(error, with_token="authorization" in request.headers)
         except HttpProblem as found:
-            problem = found
+            problem = found.with_traceback(None)
         except Exception as error:
             problem = internal_problem(error, request_id_of(request_headers(request.scope)))
         body = problem.describe(request_id_of(request_headers(request.scope)))

@@ -44,7 +44,7 @@ def schema_route(
         except PenstockError as error:
             problem = refusal_problem(error, with_token="authorization" in request.headers)
         except HttpProblem as found:
-            problem = found
+            problem = found.with_traceback(None)
         body = problem.describe(request_id_of(request.headers))
         refused = {"cache-control": "no-store", **problem.headers}
         return JSONResponse(body, problem.status, refused)

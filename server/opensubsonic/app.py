@@ -91,7 +91,7 @@ MAX_ANSWER: Final = 8 * 1024 * 1024
 """Characters of an answer; of some letters each takes four bytes."""
 
 STRANGER_BYTES: Final = 4_096
-"""Bytes of a form that is decoded before its caller is known."""
+"""Bytes of a URL and a form that are decoded before their caller is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class OpenSubsonicApp:
         except ClientGone:
             return Response(status_code=400)
         except SubsonicError as error:
-            failure = error
+            failure = error.with_traceback(None)
         except PenstockError as error:
             failure = SubsonicError.of(error)
         except HttpProblem as problem:
@@ -130,13 +130,12 @@ class OpenSubsonicApp:
         return await error_response(failure, as_json=as_json)
 
     async def _read_parameters(self, request: Request) -> Parameters:
-        query = request.scope["query_string"]
-        if request.method != "POST":
-            return Parameters.parse(query)
-        headers = request_headers(request.scope)
-        body = await read_body(headers, request.receive, self.limits)
-        # A form is decoded for callers only: strangers send no more than its credentials.
-        if len(body) > STRANGER_BYTES:
+        query, body = request.scope["query_string"], b""
+        if request.method == "POST":
+            headers = request_headers(request.scope)
+            body = await read_body(headers, request.receive, self.limits)
+        # They are decoded for callers only: strangers send no more than credentials.
+        if len(query) + len(body) > STRANGER_BYTES:
             await authenticate(Parameters.credentials(query, body), self.authenticator)
         return Parameters.parse(query, body)
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from penstock.datastore.errors import BadArgument
+from penstock.datastore.errors import BadArgument, LimitExceeded
+from penstock.datastore.ngsi import notification
 from penstock.datastore.ngsi.events import EntityUpdate, Metadata, NotifiedAttribute
 from penstock.datastore.ngsi.notification import (
     Format,
@@ -63,6 +64,36 @@ def test_a_path_may_have_ten_levels_of_fifty_characters() -> None:
 def test_what_is_no_service_path_is_refused(path: str) -> None:
     with pytest.raises(BadArgument, match="Fiware-ServicePath"):
         heading(fiware_servicepath=path)
+
+
+@pytest.mark.parametrize(
+    ("header", "most"),
+    [
+        (",".join(["/a"] * 9000), 1000),
+        ("," * 30_000, 1000),
+        (",".join(f"/{at}" for at in range(4500)), 1000),
+        (",".join(f"/{at}" for at in range(41)), 40),
+        (",".join(f"{' ' * at}/a, /{at}" for at in range(41)), 40),
+    ],
+)
+def test_too_many_service_paths_are_refused_before_one_is_checked(
+    header: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notification, "check_path", pytest.fail)
+    with pytest.raises(LimitExceeded, match=f"more than the maximum of {most}"):
+        heading(fiware_servicepath=header)
+
+
+def test_a_service_path_that_comes_again_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = list[str]()
+
+    def note_check(path: str) -> str:
+        checked.append(path)
+        return path
+
+    monkeypatch.setattr(notification, "check_path", note_check)
+    assert heading(fiware_servicepath=",".join(["/a", " /b"] * 500)).paths == ("/a", "/b") * 500
+    assert sorted(checked) == ["/a", "/b"]
 
 
 @pytest.mark.parametrize("service", ["a/b", "s" * 51, "a b", "é", "a,b"])

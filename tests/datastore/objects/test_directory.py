@@ -17,7 +17,12 @@ from hypothesis import strategies as st
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.objects.directory import LocalFiles, SignedLink, UploadRefused, UrlSigner
 from penstock.datastore.objects.port import EXPIRY_SECONDS, UploadForm
-from penstock.server.edge.local_files import MultipartForm
+from penstock.server.edge.local_files import (
+    EMPTY_LINES,
+    FORM_BYTES,
+    MultipartForm,
+    RefusedFileRequest,
+)
 from tests.datastore.objects.conftest import (
     DIGITS,
     END,
@@ -212,6 +217,40 @@ async def test_content_that_is_nearly_a_boundary_goes_past_the_parser() -> None:
     await form.fields()
     form._parser.write = pytest.fail  # type: ignore[assignment]
     assert await whole(form.content()) == file
+
+
+@pytest.mark.parametrize("sent_at_once", [997, 1_000_000])
+@pytest.mark.parametrize(
+    "again",
+    [b"\r\n", b"\r\n\r\n", b"--b0undary\r\n\r\n", KEY, part("", b"\r\n" * 9), b"\r", b" ", b"A: b"],
+)
+async def test_what_comes_before_a_file_is_parsed_in_few_pieces(
+    again: bytes, sent_at_once: int
+) -> None:
+    begin = again * (1_000_000 // len(again))
+    pieces = [begin[at : at + sent_at_once] for at in range(0, len(begin), sent_at_once)]
+    form = MultipartForm(b"b0undary", stream(*pieces))
+    parse, parsed = form._parser.write, list[bytes]()
+
+    def write(data: bytes) -> int:
+        parsed.append(data)
+        return parse(data)
+
+    form._parser.write = write  # type: ignore[method-assign]
+    with pytest.raises(RefusedFileRequest) as caught:
+        await form.fields()
+    assert caught.value.status == 400
+    assert sum(map(len, parsed)) <= FORM_BYTES
+    assert len(parsed) <= EMPTY_LINES + FORM_BYTES // sent_at_once
+
+
+async def test_a_form_may_begin_with_empty_lines_and_have_empty_fields() -> None:
+    begin = b"\r\n" * 9 + part("key", b"") + FILE + END
+    for size in range(1, len(begin)):
+        pieces = (begin[at : at + size] for at in range(0, len(begin), size))
+        form = MultipartForm(b"b0undary", stream(*pieces))
+        assert await form.fields() == {"key": ""}
+        assert await whole(form.content()) == b"x"
 
 
 async def test_a_client_that_goes_away_leaves_nothing(local: LocalFiles) -> None:

@@ -122,10 +122,10 @@ async def test_calls_count_for_the_rate_limit(any_store: Store, tmp_path: Path) 
     assert int(answer.headers["retry-after"]) > 1000
 
 
-async def test_a_form_is_decoded_for_callers_alone(
+async def test_parameters_are_decoded_for_callers_alone(
     player: Player, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only what says who calls is decoded before: the rest of a form may be long."""
+    """Only what says who calls is decoded before: the rest may be long."""
     decoded: list[int] = []
 
     def note_parse(text: str, *arguments: Any, **more: Any) -> list[tuple[str, str]]:
@@ -138,7 +138,11 @@ async def test_a_form_is_decoded_for_callers_alone(
         for body in (f"{credentials}&{long}", f"{long}&{credentials}"):
             answer = await player.client.post("/rest/ping", content=body.encode())
             assert 'status="failed"' in answer.text
+            for call in ("ping", "nothing"):
+                answer = await player.client.get(f"/rest/{call}?{body[:15_000]}{body[-15_000:]}")
+                assert 'status="failed"' in answer.text
     assert max(decoded) <= 16 * 2_049
+    assert sum(decoded) <= 24 * 16 * 2_049
     key = player.parameters["apiKey"]
     answer = await player.client.post("/rest/ping", content=f"{long}&apiKey={key}".encode())
     assert 'status="ok"' in answer.text

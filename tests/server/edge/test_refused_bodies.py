@@ -1,0 +1,111 @@
+"""The memory of a refused request is free at once, not at the next full collection of garbage.
+
+An exception holds its frames, and these the body. A frame that holds the exception keeps them all.
+"""
+
+import asyncio
+import gc
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.types import ASGIApp, Message
+
+from penstock.datastore.roles import ROOT, Role
+from penstock.datastore.store import Store
+from penstock.server.app import open_app
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
+from penstock.server.settings.settings import Settings
+
+BODY = 900_000
+ROUNDS = 3
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+ROUTES = {
+    "/graphql": JSON,
+    "/events/s3": JSON,
+    "/rest/ping": FORM,
+    "/rest/createPlaylist?u=ann&p=wrong": FORM,
+}
+STARTS = {
+    "no JSON": b"{" + b" " * (BODY - 1),
+    "no object": b"[" + b" " * (BODY - 2) + b"]",
+    "no operation": b"{" + b" " * (BODY - 2) + b"}",
+    "no field": b'{"query": "{ nothing }"}'.ljust(BODY),
+    "pairs": b"a=b&" * (BODY // 4),
+}
+
+
+@pytest.fixture
+async def app(store: Store, tmp_path: Path) -> AsyncIterator[ASGIApp]:
+    chosen = Settings.load(data_dir=tmp_path, opensubsonic=True, body_read_seconds=0.1)
+    async with open_app(chosen, store, None) as app:
+        yield app
+
+
+async def send(app: ASGIApp, tmp_path: Path, url: str, begin: bytes, then: str) -> int:
+    """Send a body that ends, stalls, goes on or breaks off; return the status of the answer."""
+    token = sign_dev_token(dev_key(tmp_path), "ann", {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME)
+    path, _, query = url.partition("?")
+    statuses, parts = list[int](), iter([begin[: BODY // 2], begin[BODY // 2 :]])
+
+    async def receive() -> Message:
+        body = next(parts, None)
+        if body is None and then == "breaks off":
+            return {"type": "http.disconnect"}
+        if body is None and then == "stalls":
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": body or begin, "more_body": then != "ends"}
+
+    async def answer(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    headers = {"host": "localhost", "content-type": ROUTES[url]}
+    headers["authorization"] = f"Bearer {token}"
+    scope: dict[str, Any] = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": query.encode(),
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    await app(scope, receive, answer)
+    return statuses[0] if statuses else 0
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+
+
+@pytest.mark.parametrize("then", ["ends", "stalls", "goes on", "breaks off"])
+@pytest.mark.parametrize("url", ROUTES)
+async def test_a_refused_body_is_free_at_once(
+    app: ASGIApp, tmp_path: Path, url: str, then: str
+) -> None:
+    held = dict[str, int]()
+    for name, begin in STARTS.items():
+        with without_collections():
+            await send(app, tmp_path, url, begin, then)
+            before = tracemalloc.get_traced_memory()[0]
+            for _ in range(ROUNDS):
+                await send(app, tmp_path, url, begin, then)
+            held[name] = tracemalloc.get_traced_memory()[0] - before
+    assert [name for name, grown in held.items() if grown > BODY // 2] == []
