@@ -40,6 +40,9 @@ PACKED_BYTES: Final = 4_000
 LOADED_BYTES: Final = 400
 """Bytes of a stored dataset that are read into memory in one unit."""
 
+VALUE_BYTES: Final = 10_000
+"""Bytes of a large value of NGSI that are read from its file in one unit."""
+
 LOGGED_CHANGES: Final = 6
 """Changes of other lists that are read from the log of changes in one unit."""
 
@@ -165,6 +168,11 @@ def packed_units(size: int) -> int:
 def load_units(size: int) -> int:
     """Return the units of reading a stored dataset of this many bytes into memory."""
     return size // LOADED_BYTES
+
+
+def large_value_units(size: int) -> int:
+    """Return the units of reading a large value of this many bytes from its file."""
+    return 1 + size // VALUE_BYTES
 
 
 def sample_units(samples: int) -> int:

@@ -14,7 +14,14 @@ import msgspec
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.ngsi.counts import ServicePathKey
-from penstock.datastore.ngsi.events import EntityUpdate, Json, LineFiles, SegmentStruct, write_json
+from penstock.datastore.ngsi.events import (
+    EntityUpdate,
+    Json,
+    LineFiles,
+    SegmentStruct,
+    walk_old_files,
+    write_json,
+)
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.objects.port import Files
@@ -244,7 +251,7 @@ class LetterFiles:
         Files of releases that did not put them into a folder for each day stay.
         """
         deleted = 0
-        async for page in self.lines.pages_before(FOLDER, moment):
+        async for page in walk_old_files(self.lines.files, FOLDER, moment):
             for key in page:
                 await self.lines.files.delete(key)
             deleted += len(page)

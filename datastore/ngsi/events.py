@@ -151,20 +151,23 @@ class LineFiles(Generic[T]):
         except (OSError, EOFError, zlib.error, msgspec.MsgspecError) as error:
             raise DamagedLines(f"The file {key} is damaged.") from error
 
-    async def pages_before(self, folder: str, moment: datetime) -> AsyncIterator[Sequence[str]]:
-        """Yield the files of a folder that lie in the folders of the days before, page by page."""
-        start, day, after = f"{folder}/2", f"{folder}/{moment:%Y-%m-%d}/", ""
-        while True:
-            page = await self.files.list(start, after)
-            found = [key for key in page if key < day]
-            if found:
-                yield found
-            if len(page) < LISTING or len(found) < len(page):
-                return
-            after = page[-1]
-
     def _decompress_lines(self, packed: bytes) -> list[T]:
         return self.decoder.decode_lines(gzip.decompress(packed))
+
+
+async def walk_old_files(
+    files: Files, folder: str, moment: datetime
+) -> AsyncIterator[Sequence[str]]:
+    """Yield the files of a folder that lie in the folders of the days before, page by page."""
+    start, day, after = f"{folder}/2", f"{folder}/{moment:%Y-%m-%d}/", ""
+    while True:
+        page = await files.list(start, after)
+        found = [key for key in page if key < day]
+        if found:
+            yield found
+        if len(page) < LISTING or len(found) < len(page):
+            return
+        after = page[-1]
 
 
 def _compress_lines(values: Sequence[Any]) -> bytes:

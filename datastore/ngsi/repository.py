@@ -32,6 +32,7 @@ from penstock.datastore.ngsi.directory import Directory, Service, ServicePath
 from penstock.datastore.ngsi.events import EntityUpdate, Poison
 from penstock.datastore.ngsi.intake.in_flight import SinkBacklog
 from penstock.datastore.ngsi.intake.threads import run_in_notification_thread
+from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.naming_rules import NamingRules, Renamer, load_renamer
 from penstock.datastore.ngsi.notification import (
     NotificationHeaders,
@@ -130,7 +131,12 @@ class IngestRepository:
     @property
     def series(self) -> SeriesReader:
         return SeriesReader(
-            self.ingest.destinations, self.access.budget.rounds, self.units, self.access.clock
+            self.ingest.destinations,
+            self.access.budget.rounds,
+            self.units,
+            self.access.clock,
+            LargeValues(self.files),
+            self.access.work,
         )
 
     @property

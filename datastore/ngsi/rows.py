@@ -39,8 +39,13 @@ METADATA_SUFFIX: Final = "_md"
 COLLISIONS_FIELD: Final = "attrs"
 """The field in which column persistence keeps attributes whose names collide with fields."""
 
+FILES_FIELD: Final = "attrValueFiles"
+"""The field that names the files of values that are too large for the item."""
+
 FIXED_FIELDS = ("ID", "recvTime", "fiwareServicePath", "entityId", "entityType")
-RESERVED_FIELDS: Final = frozenset((*FIXED_FIELDS, "pk", "sk", INDEX_HASH, TTL, COLLISIONS_FIELD))
+RESERVED_FIELDS: Final = frozenset(
+    (*FIXED_FIELDS, "pk", "sk", INDEX_HASH, TTL, COLLISIONS_FIELD, FILES_FIELD)
+)
 """The names of fields that no attribute may overwrite."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -23,7 +23,7 @@ from penstock.datastore.manifest.records import ManifestName, Run, RunName, RunS
 from penstock.datastore.manifest.rules import MAX_NAME
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.manifest.transitions import Changes, Claim, Fail, Heartbeat, MarkLoaded
-from penstock.datastore.ngsi.events import LineFiles
+from penstock.datastore.ngsi.events import LineFiles, walk_old_files
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.commit import Write
@@ -171,7 +171,7 @@ class RunLog:
         These are segments of loaded runs and segments that never got a run.
         """
         deleted, moment = 0, self.access.clock.now() - keep
-        async for files in self.lines.pages_before(FOLDER, moment):
+        async for files in walk_old_files(self.lines.files, FOLDER, moment):
             names = [RunName(MANIFEST, _folder_of(key)) for key in files]
             found = await self.runs.many(names)
             for file, run in zip(files, found, strict=True):

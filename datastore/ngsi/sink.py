@@ -24,6 +24,7 @@ from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.events import DamagedLines, LineFiles
 from penstock.datastore.ngsi.inbox import WORKERS, Inbox, IntakeResult
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit, SinkBacklog
+from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.lanes import DestinationLanes
 from penstock.datastore.ngsi.loading.run_loader import RunLoader
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
@@ -226,7 +227,7 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
     room = InFlightLimit(options.max_pending)
     registry = TableNameRegistry(ground.table)
     sorter = EntityRouter(registry, options, ground.clock)
-    persisting = SampleWriter(ground.destinations, options.layout)
+    persisting = SampleWriter(ground.destinations, options.layout, LargeValues(ground.files))
     lanes = DestinationLanes(room)
     loading = RunLoader(keeping, persisting, options.batching, room, lanes, registry.forget_table)
     window = RetryWindow(ground.clock, timedelta(seconds=options.retry_window))

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, TableItem
+from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.options import ItemLayout
 from penstock.datastore.ngsi.rows import Event, items_of
 from penstock.datastore.ngsi.table_names import is_table_name
@@ -40,6 +41,7 @@ class SampleWriter:
 
     destinations: Destinations
     layout: ItemLayout
+    values: LargeValues
     _created: set[str] = field(default_factory=set)
 
     def must_open(self, table: str) -> bool:
@@ -78,11 +80,26 @@ class SampleWriter:
     ) -> WriteResult:
         """Store each half separately, down to the single events that no table accepts."""
         if len(events) == 1:
-            return WriteResult(refused=[(events[0], Refusal.from_error(error))])
+            return await self._store_alone(events[0], error, patient)
         middle = len(events) // 2
         one = await self.store_events(events[:middle], patient=patient)
         other = await self.store_events(events[middle:], patient=patient)
         return WriteResult(one.items + other.items, [*one.refused, *other.refused])
+
+    async def _store_alone(self, event: Event, error: Exception, patient: bool) -> WriteResult:
+        """Store an event with its large values in files, or refuse it if no table accepts it."""
+        refused = WriteResult(refused=[(event, Refusal.from_error(error))])
+        if not isinstance(error, LimitExceeded):
+            return refused
+        items = items_of(event, self.layout)
+        small = [await self.values.move_values(item) for item in items]
+        if small == items:
+            return refused
+        try:
+            await self._write_items([TableItem(event.table, item) for item in small], patient)
+        except LimitExceeded:
+            return refused
+        return WriteResult(len(small))
 
     def _is_invalid(self, error: Exception) -> bool:
         if isinstance(error, LimitExceeded):

@@ -29,7 +29,8 @@ class ChartReader:
         self.work.spend_more(1)
         found: list[tuple[str, Sample]] = []
         while True:
-            page = await self._page(of, span, window.size - len(found), window.after)
+            left = Window(size=min(window.size - len(found), WHOLE_PAGE), after=window.after)
+            page = self._pay(await self.series.page(of, span, left))
             found += page.entries
             if not page.more or len(found) == window.size or not page.entries:
                 return Slice(tuple(found), page.more, page.reached)
@@ -40,7 +41,8 @@ class ChartReader:
         self.work.spend_more(1)
         count, after, more = 0, None, True
         while more:
-            page = await self._page(of, span, WHOLE_PAGE, after)
+            window = Window(size=WHOLE_PAGE, after=after)
+            page = self._pay(await self.series.page_of_numbers(of, span, window))
             count += len(page.entries)
             if count > MAX_SAMPLES:
                 raise LimitExceeded("samples of a span", MAX_SAMPLES, count)
@@ -48,10 +50,6 @@ class ChartReader:
                 yield sample
             more, after = page.more, page.reached
 
-    async def _page(
-        self, of: Attribute, span: TimeSpan, size: int, after: str | None
-    ) -> Slice[Sample]:
-        window = Window(size=min(size, WHOLE_PAGE), after=after)
-        page = await self.series.page(of, span, window)
+    def _pay(self, page: Slice[Sample]) -> Slice[Sample]:
         self.work.owe(sample_units(len(page.entries)))
         return page

@@ -2,18 +2,27 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Final
 
 import msgspec
+from msgspec import structs
 
+from penstock.datastore.access.work import WorkAccount, large_value_units
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Attribute
+from penstock.datastore.ngsi.large_values import (
+    ROW_VALUE,
+    LargeValues,
+    StoredValue,
+    stored_values,
+    value_text,
+)
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import (
     COLLISIONS_FIELD,
@@ -36,13 +45,14 @@ from penstock.datastore.table.port import TTL, Attributes, Query, Range, Value
 
 LAST_MS: Final = 10**15 - 1
 WHOLE_PAGE: Final = 1000
+READ_BYTES: Final = 4 * 1024 * 1024
+"""The bytes of large values that a page holds, unless its first one is larger."""
 
 _AFTER_ALL_IDS = "~"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(
     r'(?P<quote>"?)(?P<number>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?)(?P=quote)', re.ASCII
 )
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -50,7 +60,8 @@ class Sample(msgspec.Struct, frozen=True):
 
     `number` is None if the value is not a number of at most 38 digits; `metadata` is a JSON
     array. `type` is None where samples of several attributes share an item, which has no types.
-    `arrived` is the time of arrival, None if it is the same.
+    `arrived` is the time of arrival, None if it is the same. A text that was not read yet is
+    `stored` in a file.
     """
 
     at: int
@@ -59,6 +70,7 @@ class Sample(msgspec.Struct, frozen=True):
     metadata: str
     type: str | None = None
     arrived: int | None = None
+    stored: StoredValue | None = None
 
     @property
     def time(self) -> str:
@@ -98,14 +110,42 @@ class SeriesReader:
     rounds: int
     units: Units
     clock: Clock
+    values: LargeValues
+    work: WorkAccount
 
     async def page(
         self, of: Attribute, span: TimeSpan, window: Window, *, newest_first: bool = False
     ) -> Slice[Sample]:
         """List samples by time: `pk = <series>`, `sk` between two times, in each of its tables."""
+        return await self._read_texts(
+            await self.page_of_numbers(of, span, window, newest_first=newest_first), window
+        )
+
+    async def page_of_numbers(
+        self, of: Attribute, span: TimeSpan, window: Window, *, newest_first: bool = False
+    ) -> Slice[Sample]:
+        """List samples as `page` does, without the texts that lie in files: they are no numbers."""
         descending = newest_first is not window.backward
         lanes = list(self._table_lanes(of, span, descending=descending))
         return await read_merged_page(lanes, window, self.rounds, partial(_read_sample, of.name))
+
+    async def _read_texts(self, page: Slice[Sample], window: Window) -> Slice[Sample]:
+        """Read the texts of a page that lie in files; beyond READ_BYTES the page ends early."""
+        entries, size = list[tuple[str, Sample]](), 0
+        for place, sample in reversed(page.entries) if window.backward else page.entries:
+            stored = sample.stored
+            if stored is None:
+                entries.append((place, sample))
+                continue
+            if size and size + stored.size > READ_BYTES:
+                ordered = reversed(entries) if window.backward else entries
+                return Slice(tuple(ordered), True, entries[-1][0])
+            size += stored.size
+            self.work.spend_more(large_value_units(stored.size))
+            text = await self.values.read(stored)
+            entries.append((place, structs.replace(sample, text=text, stored=None)))
+        ordered = reversed(entries) if window.backward else entries
+        return replace(page, entries=tuple(ordered))
 
     async def latest(self, of: Attribute) -> Sample | None:
         """The newest sample: one query for each table of the series, usually one."""
@@ -178,15 +218,16 @@ def attribute_columns(item: Attributes, name: str) -> tuple[Value, Value] | None
 def _read_sample(name: str, item: Attributes) -> Sample:
     at = int(str(item["sk"]).partition(":")[0])
     is_row = str(item["pk"]).count(":") == ROW_SERIES.pk.text.count(":")
-    found = (item["attrValue"], item["attrMd"]) if is_row else attribute_columns(item, name)
+    found = (item[ROW_VALUE], item["attrMd"]) if is_row else attribute_columns(item, name)
     value, metadata = found or (None, "[]")
     return Sample(
         at,
-        _value_text(value),
+        value_text(value),
         number_of(value),
         str(metadata),
         str(item["attrType"]) if is_row and "attrType" in item else None,
         _arrival_beside(at, item),
+        stored_values(item).get(ROW_VALUE if is_row else name),
     )
 
 
@@ -199,12 +240,6 @@ def _arrival_beside(at: int, item: Attributes) -> int | None:
     except ValueError:
         return None
     return None if arrived == at else arrived
-
-
-def _value_text(value: Value) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return _encode(value).decode()
 
 
 def number_of(value: Value) -> Decimal | None:

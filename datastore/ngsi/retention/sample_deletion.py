@@ -21,6 +21,7 @@ from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.ngsi.counts import read_open_segments
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Directory, Entity, require_role
+from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.notification import group_of
 from penstock.datastore.ngsi.reading.series import (
     TimeSpan,
@@ -145,6 +146,8 @@ class _SampleDeletion:
     async def _delete_items(self, table: str, items: Sequence[Attributes]) -> None:
         for start in range(0, len(items), limits.WRITE_OPERATIONS):
             batch = items[start : start + limits.WRITE_OPERATIONS]
+            for item in batch:
+                await LargeValues(self.access.files).delete_of(item)
             await self.destinations.delete(table, list(map(key_of, batch)))
             await self._note_steps(len(batch))
 

@@ -1,4 +1,4 @@
-"""The sweep of the sink: it removes old segments, runs and dead letters.
+"""The sweep of the sink: it removes old segments, runs, dead letters and large values.
 
 Every server sweeps. A sweep works in small transactions, each under the condition that what it
 removes is as it was read; so sweeps of several servers, and interrupted ones, change no count.
@@ -19,6 +19,7 @@ from penstock.datastore.ngsi.commit import BatchCommitter
 from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.dead_letters import DeadLetter, dead_letter_delete, list_letters
 from penstock.datastore.ngsi.directory import walk_service_paths
+from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.options import RetentionTimes
 from penstock.datastore.ngsi.run_log import MANIFEST, RunLog
 from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
@@ -43,11 +44,18 @@ class RetentionSweep:
         times, log = self.times, self.committer.run_log
         works: list[Callable[[], Awaitable[int]]] = []
         works.append(self._remove_segments)
+        works.append(self._remove_values)
         if times.runs is not None:
             works.append(partial(remove_old_runs, log, max(times.runs, times.segments)))
         if times.letters is not None:
             works.append(partial(remove_old_letters, self.committer, times.letters))
         return await finish_all(works)
+
+    async def _remove_values(self) -> int:
+        """Remove the large values of samples that have expired."""
+        committer = self.committer
+        values = LargeValues(committer.letter_files.lines.files)
+        return await values.delete_expired(committer.clock.now())
 
     async def _remove_segments(self) -> int:
         """Remove old files of segments, of which none is late any more."""

@@ -6,6 +6,7 @@ from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import DeadLetter, dead_letter_insert
 from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
+from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.options import ItemLayout, NamingOptions, Persistence
 from penstock.datastore.ngsi.rows import Event, recv_time
@@ -46,7 +47,8 @@ async def store_samples(
     catalog, tally = Catalog(store.table), Tally()
     await catalog.record_paths([(service, path)])
     await catalog.record_entities(events)
-    await SampleWriter(store.ngsi_access.destinations, ItemLayout()).store_events(events)
+    large = LargeValues(store.files)
+    await SampleWriter(store.ngsi_access.destinations, ItemLayout(), large).store_events(events)
     received = IngestCounts(received=len(events), persisted=len(events), items=2 * len(events))
     tally.add((service, path), received)
     await commit(store.table, tally.writes(0))

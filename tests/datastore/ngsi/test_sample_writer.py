@@ -7,9 +7,11 @@ import pytest
 
 from penstock.datastore.errors import LimitExceeded, RequestRefused, Unavailable
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, SampleTable, TableItem
-from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
+from penstock.datastore.ngsi.events import EntityUpdate, Metadata, NotifiedAttribute
+from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
+from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Key, Query, Range
 from tests.datastore.ngsi.sample_destinations import (
@@ -58,10 +60,14 @@ def make_items(count: int) -> list[TableItem]:
     return [TableItem("a table", {"pk": "p", "sk": str(n)}) for n in range(count)]
 
 
+def writer_to(destinations: Destinations) -> SampleWriter:
+    return SampleWriter(destinations, ItemLayout(), LargeValues(NO_FILES))
+
+
 async def test_what_is_stored_is_read_back_in_the_order_of_time(destinations: Destinations) -> None:
     name = unique_table_name()
     events = [event(name, at=AT + n, value=n) for n in range(60)]
-    stored = await SampleWriter(destinations, ItemLayout()).store_events(events[::-1])
+    stored = await writer_to(destinations).store_events(events[::-1])
     assert (stored.items, stored.refused) == (60, [])
     found = await read_series(destinations, name)
     assert [item["attrValue"] for item in found] == [str(n) for n in range(60)]
@@ -72,14 +78,14 @@ async def test_storing_again_changes_nothing(destinations: Destinations) -> None
     name = unique_table_name()
     events = [event(name, at=AT + n) for n in range(3)]
     for _ in range(2):
-        await SampleWriter(destinations, ItemLayout()).store_events([*events, *events])
+        await writer_to(destinations).store_events([*events, *events])
     assert len(await read_series(destinations, name)) == 3
 
 
 async def test_a_range_of_times_is_a_range_of_keys(destinations: Destinations) -> None:
     name = unique_table_name()
     events = [event(name, at=AT + n, value=n) for n in range(10)]
-    await SampleWriter(destinations, ItemLayout()).store_events(events)
+    await writer_to(destinations).store_events(events)
     query = Query(
         partition="vehicles:/4wheels:car1:car:speed",
         range=Range(low=f"{AT + 3:015d}:", high=f"{AT + 6:015d}:"),
@@ -99,7 +105,7 @@ async def test_a_range_of_times_is_a_range_of_keys(destinations: Destinations) -
 
 async def test_destinations_do_not_see_each_other(destinations: Destinations) -> None:
     one = unique_table_name()
-    persisting = SampleWriter(destinations, ItemLayout())
+    persisting = writer_to(destinations)
     for name in (one, f"{one}x"):
         await persisting.store_events([event(name)])
         assert len(await read_series(destinations, name)) == 1
@@ -107,14 +113,19 @@ async def test_destinations_do_not_see_each_other(destinations: Destinations) ->
 
 async def test_an_event_that_no_table_can_hold_spoils_no_other(destinations: Destinations) -> None:
     name = unique_table_name()
-    large = event(name, "large", value="x" * limits.ITEM_BYTES)
+    metadata = (Metadata("unit", "", "x" * limits.ITEM_BYTES),)
+    large = event(
+        name,
+        "large",
+        update=EntityUpdate("car1", "car", (NotifiedAttribute("speed", "", 1, metadata),)),
+    )
     long = event(
         name,
         "%" * 256,
         update=EntityUpdate("%" * 256, "%" * 256, (NotifiedAttribute(":" * 256, "", 1),)),
     )
     events = [event(name), large, long, event(name, at=AT + 1)]
-    stored = await SampleWriter(destinations, ItemLayout()).store_events(events)
+    stored = await writer_to(destinations).store_events(events)
     assert stored.items == 2
     assert [refused for refused, _ in stored.refused] == [large, long]
     assert all("is more than the maximum of" in refusal.reason for _, refusal in stored.refused)
@@ -125,14 +136,14 @@ async def test_a_row_of_many_attributes_is_split_into_requests(destinations: Des
     name = unique_table_name()
     attributes = tuple(NotifiedAttribute(f"a{n}", "", n) for n in range(120))
     wide = event(name, update=EntityUpdate("car1", "car", attributes))
-    assert (await SampleWriter(destinations, ItemLayout()).store_events([wide])).items == 120
+    assert (await writer_to(destinations).store_events([wide])).items == 120
     assert len(await read_series(destinations, name, attribute="a119")) == 1
 
 
 async def test_an_update_in_columns_is_one_item(destinations: Destinations) -> None:
     name = unique_table_name()
     column = event(name, persistence=Persistence.COLUMN, update=EntityUpdate("car1", "car", ()))
-    assert (await SampleWriter(destinations, ItemLayout()).store_events([column])).items == 1
+    assert (await writer_to(destinations).store_events([column])).items == 1
 
 
 @pytest.mark.parametrize("name", ["ab", "a" * 256, "a/b", "", "é--"])
@@ -140,7 +151,7 @@ async def test_a_name_that_no_table_can_have_is_refused(
     destinations: Destinations, name: str
 ) -> None:
     with pytest.raises(ValueError, match="no name of a table"):
-        await SampleWriter(destinations, ItemLayout()).store_events([event(name)])
+        await writer_to(destinations).store_events([event(name)])
 
 
 async def test_requests_have_at_most_25_items_which_is_less_than_16_megabytes() -> None:
@@ -160,7 +171,7 @@ async def test_a_failure_is_raised_once_nothing_is_on_its_way() -> None:
 async def test_one_request_writes_to_several_destinations(destinations: Destinations) -> None:
     names = [unique_table_name() for _ in range(5)]
     events = [event(name, at=AT + n) for name in names for n in range(4)]
-    assert (await SampleWriter(destinations, ItemLayout()).store_events(events)).items == 20
+    assert (await writer_to(destinations).store_events(events)).items == 20
     for name in names:
         assert len(await read_series(destinations, name)) == 4
 
@@ -183,7 +194,7 @@ async def test_what_a_store_leaves_undone_or_refuses_for_now_is_sent_again() -> 
         )
         destinations = await open_dynamodb(proxy.url)
         events = [event(name, at=AT + n) for n in range(30)]
-        assert (await SampleWriter(destinations, ItemLayout()).store_events(events)).items == 30
+        assert (await writer_to(destinations).store_events(events)).items == 30
         assert len(await read_series(destinations, name)) == 30
         await destinations.close()
 
@@ -193,7 +204,7 @@ async def test_an_impatient_write_sends_each_request_once(fault: Fault) -> None:
     name = unique_table_name()
     async with FaultProxy(moto_endpoint()) as proxy:
         destinations = await open_dynamodb(proxy.url)
-        writer = SampleWriter(destinations, ItemLayout())
+        writer = writer_to(destinations)
         events = [event(name, at=AT + n) for n in range(2)]
         await writer.open_table(name)
         proxy.script("BatchWriteItem", fault)
@@ -206,7 +217,7 @@ async def test_an_impatient_write_sends_each_request_once(fault: Fault) -> None:
 
 async def test_two_who_make_a_table_at_once_both_write_to_it() -> None:
     name, destinations = unique_table_name(), await open_dynamodb(moto_endpoint())
-    writers = [SampleWriter(destinations, ItemLayout()) for _ in range(4)]
+    writers = [writer_to(destinations) for _ in range(4)]
     events = [event(name, at=AT + n) for n in range(4)]
     await asyncio.gather(
         *(writer.store_events([each]) for writer, each in zip(writers, events, strict=True))
@@ -217,7 +228,7 @@ async def test_two_who_make_a_table_at_once_both_write_to_it() -> None:
 
 async def test_a_table_that_was_deleted_is_made_again() -> None:
     name, destinations = unique_table_name(), await open_dynamodb(moto_endpoint())
-    persisting = SampleWriter(destinations, ItemLayout())
+    persisting = writer_to(destinations)
     await persisting.store_events([event(name)])
     await destinations._client.call("DeleteTable", {"TableName": name})
     await persisting.store_events([event(name, at=AT + 1)])

@@ -294,7 +294,9 @@ async def test_a_notification_of_nothing_but_poison_is_kept_as_a_letter(world: S
 @on_sqlite
 async def test_an_event_that_no_table_can_hold_becomes_a_letter(world: SinkWorld) -> None:
     async with world.open_sink() as sink:
-        await accept(sink, "car1", car("large", text="x" * 500_000))
+        large = car("large", text=1)
+        large["text"]["metadata"] = {"note": {"type": "Text", "value": "x" * 500_000}}
+        await accept(sink, "car1", large)
         counts = await world.recount()
     assert counts == IngestCounts(received=2, persisted=1, dead_lettered=1, items=2)
     (letter,) = await world.letters()

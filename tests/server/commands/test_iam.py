@@ -17,8 +17,10 @@ from penstock.datastore.dynamodb.wire import Raw
 from penstock.datastore.iam_policy import server_policy, with_destinations, with_moves
 from penstock.datastore.mending.differences import find_differences
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
+from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.options import ItemLayout
+from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.datastore.resources import delete
 from penstock.datastore.store import Store
@@ -354,7 +356,7 @@ async def test_every_call_for_a_destination_is_permitted_and_no_other() -> None:
     name = f"{service}xffffx002f"
     destinations, recorder = await open_destinations(moto_endpoint()), Recorder()
     recorder.watch(destinations)
-    persisting = SampleWriter(destinations, ItemLayout())
+    persisting = SampleWriter(destinations, ItemLayout(), LargeValues(NO_FILES))
     await persisting.store_events([event(name)])
     await destinations.table(name).query(Query(partition="p"))
     await destinations.close()

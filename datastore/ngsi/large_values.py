@@ -1,0 +1,115 @@
+"""Large values: a value that does not fit into its item lies in a file, which the item names.
+
+The file is written before the item, under a name that follows from the item's key, so that storing
+a sample again writes the same file. It goes with its sample: a deletion removes it before the item,
+and files of samples that expire lie in folders by the day on which they do.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from penstock.datastore.errors import NotFound
+from penstock.datastore.ngsi.events import identity_digest, walk_old_files
+from penstock.datastore.ngsi.rows import FILES_FIELD, METADATA_SUFFIX, RESERVED_FIELDS
+from penstock.datastore.objects.port import Files, single_chunk
+from penstock.datastore.table.limits import ITEM_BYTES, item_size, value_size
+from penstock.datastore.table.port import TTL, Attributes, Item, Value
+
+FOLDER: Final = "ngsi/values"
+ROW_VALUE: Final = "attrValue"
+LEAST_BYTES: Final = 1024
+"""Smaller values stay in their item."""
+
+_CONTENT_TYPE = "text/plain; charset=utf-8"
+_KEPT = "kept"
+_MARGIN = timedelta(days=1)
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+class StoredValue(msgspec.Struct, frozen=True):
+    """A value in a file of so many bytes."""
+
+    file: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LargeValues:
+    """The values in the files of one bucket."""
+
+    files: Files
+
+    async def move_values(self, item: Item) -> Item:
+        """Write the largest values of an item to files until it fits, and name them in it.
+
+        An item that cannot fit comes back as it is.
+        """
+        small, texts = dict(item), dict[str, bytes]()
+        named: dict[str, Value] = {}
+        for field in sorted(_value_fields(item), key=lambda name: -value_size(item[name])):
+            if item_size(small) <= ITEM_BYTES or value_size(item[field]) < LEAST_BYTES:
+                break
+            file = _file_of(item, field)
+            texts[file] = (value_text(item[field]) or "").encode()
+            named = {**named, field: {"file": file, "size": len(texts[file])}}
+            small |= {field: None, FILES_FIELD: named}
+        if item_size(small) > ITEM_BYTES:
+            return item
+        for file, text in texts.items():
+            await self.files.write(file, single_chunk(text), content_type=_CONTENT_TYPE)
+        return small
+
+    async def read(self, value: StoredValue) -> str | None:
+        """Read a value; None if its sample has been deleted in the meantime."""
+        try:
+            chunks = [chunk async for chunk in self.files.read(value.file, end=value.size)]
+        except NotFound:
+            return None
+        return b"".join(chunks).decode()
+
+    async def delete_of(self, item: Attributes) -> None:
+        """Delete the files of an item; the item goes next."""
+        for value in stored_values(item).values():
+            await self.files.delete(value.file)
+
+    async def delete_expired(self, now: datetime) -> int:
+        """Delete the files of samples that expired a day ago or earlier; return their number."""
+        deleted = 0
+        async for page in walk_old_files(self.files, FOLDER, now - _MARGIN):
+            for file in page:
+                await self.files.delete(file)
+            deleted += len(page)
+        return deleted
+
+
+def stored_values(item: Attributes) -> Mapping[str, StoredValue]:
+    """The values of an item that lie in files, by the names of their fields."""
+    found = item.get(FILES_FIELD)
+    return msgspec.convert(found, dict[str, StoredValue], strict=False) if found else {}
+
+
+def value_text(value: Value) -> str | None:
+    """A stored value as text, with numbers and objects as JSON; None for null."""
+    if value is None or isinstance(value, str):
+        return value
+    return _encode(value).decode()
+
+
+def _value_fields(item: Attributes) -> Iterator[str]:
+    """The fields that hold values: that of a row item, or the columns that have metadata."""
+    if ROW_VALUE in item and "attrName" in item:
+        yield ROW_VALUE
+        return
+    for name in item:
+        if name not in RESERVED_FIELDS and name + METADATA_SUFFIX in item:
+            yield name
+
+
+def _file_of(item: Attributes, field: str) -> str:
+    until = item.get(TTL)
+    day = f"{datetime.fromtimestamp(until, UTC):%Y-%m-%d}" if isinstance(until, int) else _KEPT
+    return f"{FOLDER}/{day}/{identity_digest(str(item['pk']), str(item['sk']), field)}"
