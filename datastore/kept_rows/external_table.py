@@ -117,12 +117,12 @@ def _view(
     quote = quote_name if engine is ExternalEngine.ATHENA else dialect.quote
     shown = ", ".join(map(quote, columns))
     listed = ",\n      ".join(_listed_files(parts))
-    number, withdrawn, left = "commit_number", "withdrawn", ""
+    number, withdrawn, listed_only = "commit_number", "withdrawn", ""
     if any(part.merged for part in parts):  # whose rows have their own
         number = f"coalesce({quote(COMMIT)}, commit_number)"
         withdrawn = f"coalesce({quote(WITHDRAWN)}, withdrawn)"
-        # Some commits of a merged file may have left.
-        left = f"\n  WHERE {number} >= {parts[0].commit}" if parts[0].commit > 1 else ""
+        # Some commits of a merged file may have left, and others come while the list was read.
+        listed_only = f"\n  WHERE {number} BETWEEN {parts[0].commit} AND {parts[-1].commit}"
     return f"""CREATE OR REPLACE VIEW {quote(name + "_latest")} AS
 SELECT {shown}
 FROM (
@@ -132,7 +132,7 @@ FROM (
   JOIN (VALUES
       {listed}
     ) AS commits (part_file, commit_number, withdrawn)
-    ON part_file = file_name{left}
+    ON part_file = file_name{listed_only}
 ) versions
 WHERE place = 1 AND NOT is_withdrawn"""
 
