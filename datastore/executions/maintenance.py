@@ -5,7 +5,7 @@ Any process may do it at any time.
 
 from asyncio import Semaphore, gather
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 import msgspec
@@ -150,7 +150,9 @@ class ExecutionMaintenance:
         return await make_ready(self.access, self.files, execution, SYSTEM_USER) is not None
 
     def _is_late(self, execution: Execution) -> bool:
-        until = execution.upload_until or execution.created_at
+        # Rows of a request are due since its creation, or since it was started again.
+        since = iso_timestamp(datetime.fromtimestamp(execution.due / 1000, UTC))
+        until = execution.upload_until or since
         return until < iso_timestamp(self.access.clock.now() - UPLOAD_GRACE)
 
     async def _fail(self, execution: Execution, reason: _Reason) -> None:

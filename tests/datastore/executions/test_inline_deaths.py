@@ -101,6 +101,24 @@ async def test_an_execution_whose_rows_were_lost_says_so_and_runs_when_it_is_cre
 
 
 @on_sqlite
+async def test_a_sweep_leaves_time_to_a_call_that_begins_lost_rows_again(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    await die_after(store, pipeline, CREATED, "key")
+    watch.move(timedelta(minutes=11))
+    await store.confirm_uploads()
+    lost = await only_execution(store, pipeline)
+    again = await store.open_session(ANN).executions.changing.retry(lost.id)
+    assert (again.state, again.ready_at) == ("waiting", None)
+    await store.confirm_uploads()
+    assert (await current_execution(store, lost)).state == "waiting"
+    watch.move(timedelta(minutes=11))
+    await store.confirm_uploads()
+    assert (await current_execution(store, lost)).code == "ROWS_NOT_STORED"
+    assert await faults(store.table) == []
+
+
+@on_sqlite
 async def test_two_calls_again_run_the_rows_once(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
