@@ -1,5 +1,6 @@
 """The fixtures of tests of the whole product: a fresh, empty store, and callers of it."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -30,8 +31,13 @@ LIMITS = (
     "penstock.server.auth.jwks.FETCH_SECONDS",
 )
 
+EXAMPLES = int(os.environ.get("PENSTOCK_TEST_EXAMPLES", "50"))
+"""The examples of a property whose test does not say how many."""
+
 # The time of an example depends on the load of the machine, not on the product.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "untimed", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("untimed")
 
 
