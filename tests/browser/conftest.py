@@ -37,6 +37,8 @@ ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, " + ", ".join(f"EXCLUDE {host}" for host in LOCAL),
 )
 PATIENCE = 1000 * HUNG_SECONDS  # in milliseconds
+NEXT_FRAME = """() => new Promise((done) =>
+  requestAnimationFrame(() => setTimeout(done)))"""
 REPORT_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI}`));
@@ -54,6 +56,7 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
     hosts: set[str | None] = field(default_factory=set)
     queries: list[Request] = field(default_factory=list)
+    unanswered: set[Request] = field(default_factory=set)
     sockets: list[WebSocket] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
     received: list[str] = field(default_factory=list)
@@ -61,16 +64,29 @@ class Visit:
     def watch(self) -> None:
         self.context.on("request", self.on_request)
         self.context.on("response", self.on_response)
+        self.context.on("requestfinished", self.on_end)
+        self.context.on("requestfailed", self.on_end)
         self.context.on("console", self.on_console)
         self.context.on("weberror", lambda error: self.complaints.append(str(error.error)))
         self.page.on("websocket", self.on_websocket)
 
+    async def settle(self) -> None:
+        """Wait until the page has drawn all answers, and asks nothing more because of them."""
+        quiet = 0
+        while quiet < 2:
+            await self.page.evaluate(NEXT_FRAME)
+            quiet = 0 if self.unanswered else quiet + 1
+
     def on_request(self, request: Request) -> None:
+        self.unanswered.add(request)
         url = urlsplit(request.url)
         if url.scheme not in ("data", "blob"):
             self.hosts.add(url.hostname)
         if url.path == "/graphql":
             self.queries.append(request)
+
+    def on_end(self, request: Request) -> None:
+        self.unanswered.discard(request)
 
     def on_response(self, response: Response) -> None:
         if response.status >= 400:

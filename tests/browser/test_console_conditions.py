@@ -18,6 +18,7 @@ from tests.browser.console import (
     assert_quiet,
     find_faults,
     go_to,
+    go_to_inside,
     open_console,
     path_of,
     paths_of_all_screens,
@@ -48,8 +49,7 @@ async def test_axe_finds_nothing_on_any_screen_at_any_width_in_any_theme(visit: 
     page = await open_console(visit)
     found: dict[tuple[str, str, int], list[str]] = {}
     for path in await paths_of_all_screens(page):
-        await go_to(visit, path)
-        await page.wait_for_load_state("networkidle")
+        await go_to_inside(visit, path)
         for theme, rules in THEMES.items():
             await page.emulate_media(color_scheme=theme)
             for width in WIDTHS:

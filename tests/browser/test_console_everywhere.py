@@ -16,6 +16,7 @@ from tests.browser.console import (
     assert_quiet,
     find_faults,
     go_to,
+    go_to_inside,
     open_console,
     path_of,
     paths_of_all_screens,
@@ -182,11 +183,6 @@ async def test_going_back_returns_to_the_place_in_a_long_list(visit: Visit) -> N
     assert_quiet(visit)
 
 
-async def visit_inside(page: Page, path: str) -> None:
-    """Go to another screen without a reload, which a typed token would not survive."""
-    await page.evaluate("(path) => history.pushState({}, '', path)", f"/console{path}")
-
-
 async def test_a_stranger_s_token_shows_nothing_and_says_so(visit: Visit) -> None:
     page = await open_console(visit)
     paths = await paths_of_all_screens(page)
@@ -199,14 +195,12 @@ async def test_a_stranger_s_token_shows_nothing_and_says_so(visit: Visit) -> Non
     await expect(page.get_by_text("stranger")).to_be_visible()
     found: dict[str, str] = {}
     for path in paths:
-        await visit_inside(page, path)
-        await expect(page.get_by_role("heading", level=1)).to_be_visible()
-        await expect(page.get_by_text(re.compile("^Loading"))).to_have_count(0)
+        await go_to_inside(visit, path)
         text = await page.get_by_role("main").inner_text()
         found[path] = text if CONCRETE in text or "penstock-seed" in text or not text else ""
         assert await find_faults(page) == [], path
     assert {path: text for path, text in found.items() if text} == {}
-    await visit_inside(page, path_of("pipelines", "x"))
+    await go_to_inside(visit, path_of("pipelines", "x"))
     await expect(page.get_by_role("heading", name="There is no such pipeline")).to_be_visible()
 
 
