@@ -39,24 +39,24 @@ class PartFiles:
 
         Raises NotFound if a file is gone, and Unavailable.
         """
-        folder = self.engine.folder
-        paths = [folder / f"{sha256(one.file.encode()).hexdigest()}.parquet" for one in parts]
-        self._in_use.update(paths)
-        sizes = Counter[tuple[str, Path]]()
-        for one, path in zip(parts, paths, strict=True):
-            sizes[one.file, path] += one.size
+        copies = {file: self._copy_of(file) for file in {one.file for one in parts}}
+        self._in_use.update(copies.values())
         try:
-            await asyncio.gather(*(self._load(files, *each, size) for each, size in sizes.items()))
-            yield paths
+            await asyncio.gather(*(self._load(files, *each) for each in copies.items()))
+            yield [copies[one.file] for one in parts]
         finally:
-            self._in_use.subtract(paths)
+            self._in_use.subtract(copies.values())
             self._remove_oldest()
 
-    async def _load(self, files: Files, key: str, path: Path, size: int) -> None:
+    def _copy_of(self, file: str) -> Path:
+        return self.engine.folder / f"{sha256(file.encode()).hexdigest()}.parquet"
+
+    async def _load(self, files: Files, key: str, path: Path) -> None:
         async with self._loading.setdefault(path, asyncio.Lock()), self._readers:
             if path not in self._sizes:
                 await copy_to_disk(files, key, path)
-                self._sizes[path] = size
+                # Of a merged file, the parts that are read may have a small share only.
+                self._sizes[path] = (await asyncio.to_thread(path.stat)).st_size
             self._sizes.move_to_end(path)
 
     def _remove_oldest(self) -> None:

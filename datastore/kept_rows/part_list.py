@@ -1,5 +1,6 @@
 """The list of the parts of a pipeline's rows, to which every commit adds one."""
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -43,6 +44,10 @@ MERGED_AFTER: Final = 12
 
 MAX_COMMITS: Final = 100_000
 """Commits of a pipeline's rows that have not left: whoever reads rows reads the list of them."""
+
+
+MANY_PARTS: Final = 2_000
+"""Parts whose files are found in a thread: it takes a microsecond for each."""
 
 
 class RowsMoved(Exception):
@@ -90,12 +95,19 @@ async def read_list(table: Table, pipeline: str, after: int = 0) -> RowsList:
         found, merged, is_whole = await _read_run(table, pipeline, after)
         first = found[0].commit if found else after + 1
         if is_whole and first == after + 1:
-            return RowsList(place_parts(found, merged), merged)
+            return await _place_in_thread(found, merged)
         gone = (await read_head(table, pipeline)).gone
         if first > gone:
             parts = found if first == max(after, gone) + 1 else []
-            return RowsList(place_parts(parts, merged), merged)
+            return await _place_in_thread(parts, merged)
     raise Unavailable("The rows of the pipeline are leaving.")
+
+
+async def _place_in_thread(parts: list[RowsPart], merged: list[MergedFile]) -> RowsList:
+    """Find the files of parts; of very many, without holding up the event loop."""
+    if len(parts) < MANY_PARTS:
+        return RowsList(place_parts(parts, merged), merged)
+    return RowsList(await asyncio.to_thread(place_parts, parts, merged), merged)
 
 
 async def _read_run(

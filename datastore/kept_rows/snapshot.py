@@ -57,12 +57,12 @@ class Snapshot(NamedTuple):
 
     def _places(self) -> list[str]:
         """Each file with its commit, and whether it withdraws; null where rows have these."""
-        found: dict[Path, str] = {}
-        for part, path in zip(self.parts, self.paths, strict=True):
+        found = []
+        for path, part in dict(zip(self.paths, self.parts, strict=True)).items():
             own = f"{part.commit}, {part.kind is PartKind.WITHDRAWAL}"
             commit = "CAST(NULL AS BIGINT), CAST(NULL AS BOOLEAN)" if part.merged else own
-            found[path] = f"({quote_text(str(path))}, {commit})"
-        return list(found.values())
+            found.append(f"({quote_text(str(path))}, {commit})")
+        return found
 
     def latest(self) -> str:
         """The relation of the rows that stand: the latest version of each, if not withdrawn."""

@@ -1,5 +1,6 @@
 """Merged files are merged again, so that few files are read, however many commits there are."""
 
+import threading
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.datastore.kept_rows import part_list
 from penstock.datastore.kept_rows.merge_parts import (
     MERGED_BYTES,
     MOST_MERGES,
@@ -185,6 +187,36 @@ async def test_wherever_a_merge_of_merged_files_dies_nothing_changes(
     assert len(await store.files.list(rows_folder(pipeline.id))) == 1
     assert [await read_kwh(store, pipeline, as_at=at) for at in times] == past
     assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_copy_counts_with_all_its_bytes_however_few_of_its_parts_are_read(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    times = await add_commits(store, pipeline, watch, 8)
+    await merge_until_done(store, pipeline, 2)
+    fresh = replace(store, part_files=PartFiles(store.part_files.engine))
+    await read_kwh(fresh, pipeline, as_at=times[0])
+    (file,) = await read_merged_files(store.table, pipeline.id)
+    assert list(fresh.part_files._sizes.values()) == [file.size]
+
+
+@on_sqlite
+async def test_the_files_of_very_many_parts_are_found_in_a_thread(
+    store: Store, pipeline: Pipeline, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await add_commits(store, pipeline, watch, 8)
+    await merge_until_done(store, pipeline, 2)
+    found, threads = await read_parts(store.table, pipeline.id), set[int]()
+
+    def note_thread(*given: Any) -> list[RowsPart]:
+        threads.add(threading.get_ident())
+        return place_parts(*given)
+
+    monkeypatch.setattr(part_list, "place_parts", note_thread)
+    monkeypatch.setattr(part_list, "MANY_PARTS", 8)
+    assert await read_parts(store.table, pipeline.id) == found
+    assert len(threads - {threading.get_ident()}) == len(threads) == 1
 
 
 def part(commit: int, size: int = 1) -> RowsPart:
