@@ -28,6 +28,7 @@ from penstock.datastore.ngsi.reading.downsampling import (
     downsample,
 )
 from penstock.datastore.ngsi.reading.followers import follow_series
+from penstock.datastore.ngsi.reading.positions import Area, Position
 from penstock.datastore.ngsi.reading.series import Sample, TimeSpan
 from penstock.datastore.ngsi.rows import recv_time
 from penstock.datastore.table.pages import Slice, Window
@@ -77,6 +78,16 @@ async def list_entities(
     _check_length(prefix)
     _check_length(type or "")
     return await context.session.notifications.directory.entities(of, window, prefix, type)
+
+
+async def list_positions(
+    context: Context, of: ServicePath, area: Area, window: Window
+) -> Slice[Position]:
+    """List positions of entities inside an area; raises BadArgument."""
+    _check_length(area.attribute)
+    _check_length(area.type or "")
+    area.check()
+    return await context.session.notifications.positions.page(of, area, window)
 
 
 async def find_entity(context: Context, of: ServicePath, id: str, type: str) -> Entity | None:

@@ -42,6 +42,7 @@ from penstock.datastore.ngsi.notification import (
 )
 from penstock.datastore.ngsi.options import NamingOptions, SinkOptions
 from penstock.datastore.ngsi.reading.charts import ChartReader
+from penstock.datastore.ngsi.reading.positions import PositionReader
 from penstock.datastore.ngsi.reading.series import SeriesReader
 from penstock.datastore.ngsi.table_names import (
     Destination,
@@ -142,6 +143,10 @@ class IngestRepository:
     @property
     def charts(self) -> ChartReader:
         return ChartReader(self.series, self.access.work)
+
+    @property
+    def positions(self) -> PositionReader:
+        return PositionReader(self.directory, self.series)
 
     @property
     def rules(self) -> NamingRules:

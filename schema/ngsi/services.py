@@ -9,6 +9,7 @@ from penstock.datastore.ngsi import dead_letters as letter_records
 from penstock.datastore.ngsi import directory, naming_rules, repository, table_names
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.name_encoding import Encoding
+from penstock.datastore.ngsi.reading.positions import Area, Position
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none
 from penstock.schema.core.relay import Connection, page_from_arguments, read_connection
@@ -21,9 +22,11 @@ from penstock.schema.ngsi.dead_letters import (
     NgsiPreview,
 )
 from penstock.schema.ngsi.entities import NgsiEntity
+from penstock.schema.ngsi.positions import NgsiBoxInput, NgsiCircleInput, NgsiPosition
 
 COUNTS_COST = 20
 PREVIEW_COST = 20
+POSITIONS_COST = 20
 
 EncodingArgument = Annotated[
     Encoding | None,
@@ -72,6 +75,57 @@ class NgsiServicePath:
             ("entities", of, prefix, wanted),
             page_from_arguments(first, after, last, before),
             lambda window: ngsi.list_entities(info.context, of, window, prefix, wanted),
+        )
+
+    @strawberry.field(
+        graphql_type=Connection[NgsiPosition],
+        description="The latest positions of entities inside an area, sorted by the ids of the "
+        "entities. A position is the latest value of an attribute if that is a point, written as "
+        "`latitude, longitude` or as GeoJSON. A page examines at most 200 entities, so it may be "
+        "short, or even empty, and have a next page.",
+        metadata=price_metadata(POSITIONS_COST),
+    )
+    @staticmethod
+    async def positions(
+        of: strawberry.Parent[directory.ServicePath],
+        info: Info,
+        attribute: Annotated[
+            str | None,
+            strawberry.argument(
+                description="The attribute that holds positions; `location` by default."
+            ),
+        ] = "location",
+        type: Annotated[
+            str | None,
+            strawberry.argument(
+                description="Only entities of this type; those of any type if left out."
+            ),
+        ] = UNSET,
+        near: Annotated[
+            NgsiCircleInput | None,
+            strawberry.argument(description="Only positions inside this circle."),
+        ] = UNSET,
+        within: Annotated[
+            NgsiBoxInput | None,
+            strawberry.argument(description="Only positions inside this box."),
+        ] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[Position]:
+        circle, box = unset_to_none(near), unset_to_none(within)
+        area = Area(
+            attribute or "location",
+            unset_to_none(type),
+            None if circle is None else circle.read(),
+            None if box is None else box.read(),
+        )
+        return await read_connection(
+            info,
+            ("positions", of, *area),
+            page_from_arguments(first, after, last, before),
+            lambda window: ngsi.list_positions(info.context, of, area, window),
         )
 
     @strawberry.field(

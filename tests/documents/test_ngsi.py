@@ -7,7 +7,7 @@ from typing import Any
 from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.store import Store
 from tests.datastore.ngsi.sample_sinks import car, notification, open_world
-from tests.datastore.ngsi.stored_samples import store_dead_letter, store_samples
+from tests.datastore.ngsi.stored_samples import store_dead_letter, store_locations, store_samples
 from tests.support.graphql_client import Ask, as_caller
 
 CARLA = as_caller("carla", "/vehicles/4wheels=contributor")
@@ -95,6 +95,31 @@ async def test_get_the_latest_value_of_an_attribute(ask: Ask) -> None:
         "number": "2",
         "metadata": "[]",
     }
+
+
+async def test_find_entities_inside_an_area(ask: Ask) -> None:
+    """find entities inside an area"""
+    places: dict[str, list[Any]] = {
+        "madrid": ["0, 0", "40.4168, -3.7038"],
+        "toledo": [{"type": "Point", "coordinates": [-4.0273, 39.8628]}],
+        "vigo": ["42.2406, -8.7207"],
+    }
+    await store_locations(ask.store, "vehicles", "/4wheels", places)
+    shown = "nodes { entity { entityId } latitude time meters }"
+    near = "near: {latitude: 40.4168, longitude: -3.7038, meters: 100000}"
+    found = await of_path(ask, f"positions({near}) {{ {shown} }}")
+    madrid, toledo = found["positions"]["nodes"]
+    assert madrid == {
+        "entity": {"entityId": "madrid"},
+        "latitude": 40.4168,
+        "time": "2015-04-20T13:16:16.005Z",
+        "meters": 0,
+    }
+    assert toledo["entity"] == {"entityId": "toledo"}
+    assert round(toledo["meters"]) == 67461
+    box = "within: {south: 42, west: -9, north: 43, east: -8}"
+    found = await of_path(ask, f"positions({box}) {{ nodes {{ entity {{ entityId }} meters }} }}")
+    assert found["positions"]["nodes"] == [{"entity": {"entityId": "vigo"}, "meters": None}]
 
 
 async def test_list_the_values_of_an_attribute_between_two_times(ask: Ask) -> None:

@@ -15,7 +15,7 @@ from penstock.datastore.store import Store
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from tests.datastore.ngsi.sample_destinations import open_embedded
-from tests.datastore.ngsi.stored_samples import store_dead_letter, store_samples
+from tests.datastore.ngsi.stored_samples import store_dead_letter, store_locations, store_samples
 from tests.schema.audio.list_cases import AUDIO_LISTS, audio_catalogue
 from tests.schema.audio.sample_playlists import (
     ADD_ENTRIES,
@@ -416,6 +416,13 @@ LISTS = {
         "entityId",
         ["bus:1", "car1", "car2"],
     ),
+    "positions": Listing(
+        "NgsiServicePath.positions",
+        ('ngsiService(name: "rooms")', 'servicePath(path: "/")', "positions"),
+        "near: {latitude: 40, longitude: -3.7, meters: 50000}",
+        "entity { entityId }",
+        [{"entityId": f"van{n}"} for n in range(3)],
+    ),
     "entities by id and type": Listing(
         "NgsiServicePath.entities",
         (SERVICE, WHEELS, "entities"),
@@ -483,6 +490,8 @@ async def catalogue(ask: Ask) -> None:
         )
     await ask.input(CANCEL_EXECUTION, id=begun["execution"]["id"])
     await store_samples(ask.store, "vehicles", "/4wheels", ("car1", "car2", "bus:1"), 4)
+    places = {f"van{n}": ["40.4, -3.7"] for n in range(3)}
+    await store_locations(ask.store, "rooms", "/", {**places, "far": ["1, 1"], "odd": ["no"]})
     await store_dead_letter(ask.store, "vehicles", "/2wheels")
     await store_dead_letter(ask.store, "rooms", "/")
     for reason in ("first", "second", "third"):

@@ -1,11 +1,11 @@
 """Samples and letters that tests write as a sink does, but without files or a manifest."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import DeadLetter, dead_letter_insert
 from penstock.datastore.ngsi.directory import Catalog
-from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
+from penstock.datastore.ngsi.events import EntityUpdate, Json, NotifiedAttribute
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.options import ItemLayout, NamingOptions, Persistence
@@ -15,6 +15,23 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.commit import commit
 
 AT = 1_429_535_775_005
+
+
+async def store_locations(
+    store: Store, service: str, path: str, places: Mapping[str, Sequence[Json]]
+) -> None:
+    """Store values of `location` for each car, a second apart."""
+    events = []
+    for entity, values in places.items():
+        for n, value in enumerate(values):
+            update = EntityUpdate(entity, "car", (NotifiedAttribute("location", "geo", value),))
+            at, mark = AT + 1000 * n, f"{service} {path} {entity} {n}"
+            events.append(Event(service, path, at, mark, "locations", Persistence.ROW, update))
+    catalog = Catalog(store.table)
+    await catalog.record_paths([(service, path)])
+    await catalog.record_entities(events)
+    large = LargeValues(store.files)
+    await SampleWriter(store.ngsi_access.destinations, ItemLayout(), large).store_events(events)
 
 
 async def store_samples(

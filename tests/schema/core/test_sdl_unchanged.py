@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "df8c910a87b55fa255d0e8d314a397f687023c59b9170213fa97e57bae81e41f"
+STRUCTURE = "cbef76ca56da6a231ba5996597b9c06bbd26ff892a218ec558c36dd23e629ddc"
 SMALL = '''
 """The fields that read data."""
 type Query {
