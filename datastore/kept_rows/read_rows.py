@@ -1,4 +1,4 @@
-"""Queries of single rows: a page of those that stand, and the versions of some of them."""
+"""Queries of single rows by the hashes of their keys, and the rows that queries give."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY, ROW, TIME, VERSION
-from penstock.datastore.kept_rows.conditions import Condition, digest_condition, join_conditions
+from penstock.datastore.kept_rows.conditions import digest_condition, join_conditions
 from penstock.datastore.kept_rows.engine import Connection, quote_name
 from penstock.datastore.kept_rows.records import KeptRow, RowsPart, RowValue
 from penstock.datastore.kept_rows.snapshot import (
@@ -15,10 +15,8 @@ from penstock.datastore.kept_rows.snapshot import (
     WITHDRAWN,
     RowSelection,
     Snapshot,
-    order_of_keys,
 )
 from penstock.datastore.records import ValueType
-from penstock.datastore.table.pages import Window
 
 MAX_VERSIONS: Final = 200
 """The latest versions of a row that can be listed."""
@@ -28,31 +26,6 @@ MAX_CHARACTERS: Final = 32 * 1024 * 1024
 """Characters of the rows that one query returns; an answer may have half as many bytes."""
 
 _SYSTEM: Final = (KEY, ROW, TIME, GROUP, EXECUTION, VERSION, COMMIT, WITHDRAWN)
-
-
-def select_page(
-    connection: Connection, selection: RowSelection, after: str | None, window: Window
-) -> list[KeptRow]:
-    """Select rows that stand, by their keys, from behind the row with a hash on.
-
-    One more than the page holds, if there is one.
-    """
-    snapshot, backward = selection.snapshot, window.backward
-    order = order_of_keys(snapshot)
-    place = f"row({', '.join(order)})"
-    latest = snapshot.latest()
-    limits = list(selection.conditions)
-    if after is not None:
-        sign = "<" if backward else ">"
-        own = f"(SELECT {place} FROM {latest} WHERE {KEY} = ?)"
-        limits.append(Condition(f"{place} {sign} {own}", (after,)))
-    where = join_conditions(limits)
-    direction = " DESC" if backward else ""
-    sql = (
-        f"SELECT {_columns(snapshot)} FROM {latest} WHERE {where.sql} "
-        f"ORDER BY {', '.join(one + direction for one in order)} LIMIT {window.size + 1}"
-    )
-    return _read(connection, selection, sql, where.values)
 
 
 def select_versions(
@@ -65,13 +38,15 @@ def select_versions(
     snapshot = selection.snapshot
     where = join_conditions([digest_condition(digests), *selection.conditions])
     sql = (
-        f"SELECT {_columns(snapshot)} FROM {snapshot.all_versions()} WHERE {where.sql} "
+        f"SELECT {columns_of(snapshot)} FROM {snapshot.all_versions()} WHERE {where.sql} "
         f"QUALIFY row_number() OVER (PARTITION BY {KEY} ORDER BY {COMMIT} DESC) <= {MAX_VERSIONS} "
         f"ORDER BY {KEY}, {COMMIT} DESC"
     )
     made = {part.execution for part in snapshot.parts}
     return [
-        row for row in _read(connection, selection, sql, where.values) if row.execution_id in made
+        row
+        for row in read_selected(connection, selection, sql, where.values)
+        if row.execution_id in made
     ]
 
 
@@ -81,17 +56,19 @@ def select_standing(
     """Select the rows that stand with these hashes."""
     snapshot = selection.snapshot
     where = join_conditions([digest_condition(digests), *selection.conditions])
-    sql = f"SELECT {_columns(snapshot)} FROM {snapshot.latest()} WHERE {where.sql}"
-    return _read(connection, selection, sql, where.values)
+    sql = f"SELECT {columns_of(snapshot)} FROM {snapshot.latest()} WHERE {where.sql}"
+    return read_selected(connection, selection, sql, where.values)
 
 
-def _columns(snapshot: Snapshot) -> str:
+def columns_of(snapshot: Snapshot) -> str:
+    """The columns of which a row is made."""
     return ", ".join([*_SYSTEM, *map(quote_name, snapshot.types)])
 
 
-def _read(
+def read_selected(
     connection: Connection, selection: RowSelection, sql: str, values: Sequence[Any]
 ) -> list[KeptRow]:
+    """Run a query of these columns; make rows of its answer."""
     snapshot = selection.snapshot
     parts = {one.commit: one for one in snapshot.parts}
     made_by: dict[str | None, RowsPart] = {one.execution: one for one in snapshot.parts}

@@ -14,7 +14,8 @@ from penstock.datastore.kept_rows.conditions import RowFilter, filter_conditions
 from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import read_head, read_parts
-from penstock.datastore.kept_rows.read_rows import select_page, select_standing, select_versions
+from penstock.datastore.kept_rows.read_page import select_page
+from penstock.datastore.kept_rows.read_rows import select_standing, select_versions
 from penstock.datastore.kept_rows.read_totals import (
     Total,
     TotalsRequest,

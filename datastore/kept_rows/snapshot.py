@@ -80,6 +80,15 @@ class Snapshot(NamedTuple):
             f"WHERE (_newest IS NULL OR _newest = {COMMIT}) AND NOT {WITHDRAWN})"
         )
 
+    def latest_where(self, condition: str) -> str:
+        """The relation of the rows that stand, of the few for which a condition holds.
+
+        It must hold for all versions of a row, or for none.
+        """
+        newest = f"{COMMIT} = max({COMMIT}) OVER (PARTITION BY {KEY})"
+        versions = f"(SELECT * FROM {self.all_versions()} WHERE {condition} QUALIFY {newest})"
+        return f"(SELECT * FROM {versions} WHERE NOT {WITHDRAWN})"
+
     def has_number(self, output: str) -> bool:
         return any(one.types.get(output) in NUMBERS for one in self.parts)
 
