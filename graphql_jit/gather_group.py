@@ -77,7 +77,10 @@ class GatherGroup:
         try:
             while value.is_foreign and not future.done() and not self._run.is_dead(place):
                 await self._wait_for_wake(future)
-            return _GONE if self._run.is_dead(place) else await future
+            if not self._run.is_dead(place):
+                return await future
+            future.add_done_callback(read_error)
+            return _GONE
         except CancelledError:
             task = current_task()
             own = task is not None and task.cancelling()
@@ -94,9 +97,8 @@ class GatherGroup:
         await self._waiter
 
     def _wake(self, future: "Future[Any] | None" = None) -> None:
-        if future is not None and not future.cancelled():
-            # Reading the error tells asyncio that it was retrieved.
-            future.exception()
+        if future is not None:
+            read_error(future)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -116,8 +118,17 @@ def _cancel_soon(future: "Future[Any]") -> None:
     future.get_loop().call_soon(future.cancel)
 
 
+def read_error(future: "Future[Any]") -> None:
+    """Tell asyncio that the error of a done future was retrieved, or it logs its traceback."""
+    if not future.cancelled():
+        future.exception()
+
+
 async def cancel_all(futures: "Iterable[Future[Any]]") -> None:
     """Cancel the futures that are not done, and wait until they have ended."""
+    futures = list(futures)
+    for future in futures:
+        future.add_done_callback(read_error)
     pending = [future for future in futures if not future.done()]
     for future in pending:
         _cancel_soon(future)
