@@ -49,7 +49,7 @@ _OPERANDS: Final = Context(
     Emin=-MAX_EXPONENT,
     Emax=MAX_EXPONENT,
     clamp=0,
-    traps=[InvalidOperation, Overflow],
+    traps=[InvalidOperation, DivisionByZero, Overflow],
 )
 _PLACES: Final = Context(
     prec=2 * (MAX_DIGITS + MAX_EXPONENT),
@@ -57,12 +57,13 @@ _PLACES: Final = Context(
     Emin=-2 * MAX_EXPONENT,
     Emax=2 * MAX_EXPONENT,
     clamp=0,
-    traps=[InvalidOperation, Overflow],
+    traps=[InvalidOperation, DivisionByZero, Overflow],
 )
 _WRITTEN: Final = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?\s*", re.ASCII)
 
-_LOGARITHMS: Final = Context(prec=44, traps=[InvalidOperation, Overflow])
+_LOGARITHMS: Final = Context(prec=44, traps=[InvalidOperation, DivisionByZero, Overflow])
 """Ten digits more than a result has, so that the logarithm of 8 to the base 2 is 3."""
+_NEAR_ONE: Final = Decimal("1e-12")
 
 _USUAL_SIZE: Final = 160
 """The bytes that a number of some 100 digits takes."""
@@ -146,10 +147,31 @@ def logarithm(number: Decimal, base: Decimal) -> Decimal:
     if number <= 0 or base <= 0 or base == 1:
         message = "a logarithm needs a number above 0, and a base above 0 that is not 1"
         raise Fault(FormulaCode.INVALID_ARGUMENT, message)
-    if base == TEN:
+    if base == TEN and _distance_from_one(number) is None:
         return QUOTIENT.plus(QUOTIENT.log10(_OPERANDS.plus(number)))
-    parts = (_LOGARITHMS.ln(_OPERANDS.plus(one)) for one in (number, base))
-    return QUOTIENT.plus(_LOGARITHMS.divide(*parts))
+    quotient = _LOGARITHMS.divide(_natural_logarithm(number), _natural_logarithm(base))
+    return QUOTIENT.plus(quotient)
+
+
+def _natural_logarithm(number: Decimal) -> Decimal:
+    """Return the natural logarithm to 44 digits, also of a number that many digits part from 1."""
+    distance = _distance_from_one(number)
+    if distance is None:
+        return _LOGARITHMS.ln(_OPERANDS.plus(number))
+    total = ZERO
+    # The series of ln(1 + x); its fifth term is beyond the digits.
+    for term in (4, 3, 2, 1):
+        part = _LOGARITHMS.divide(ONE, Decimal(term))
+        total = _LOGARITHMS.multiply(distance, _LOGARITHMS.subtract(part, total))
+    return total
+
+
+def _distance_from_one(number: Decimal) -> Decimal | None:
+    """Return the number less 1, to 44 digits; None if it is not near 1."""
+    if not Decimal("0.9") < number < Decimal("1.1"):
+        return None
+    distance = _LOGARITHMS.subtract(number, ONE)
+    return distance if distance.copy_abs() < _NEAR_ONE else None
 
 
 def within_range(number: Decimal) -> bool:
