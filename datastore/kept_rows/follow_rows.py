@@ -10,7 +10,7 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.kept_rows.metric_series import find_visible, read_plan
 from penstock.datastore.kept_rows.part_list import read_heads
 from penstock.datastore.records import Metric, Pipeline
-from penstock.datastore.resources.changes import RowChanges, revision_of
+from penstock.datastore.resources.changes import RowChanges, revision_of, shown_state
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.table.layout import METRIC, PIPELINE, ROWS_HEAD
 from penstock.datastore.table.port import Attributes, Key
@@ -48,12 +48,13 @@ class FollowRows:
     async def of_metric(self, id: str) -> AsyncGenerator[Metric]:
         """Yield a metric, and again after each commit of rows of which it is made.
 
-        Also after a change of the metric, or of one that it is made of. Ends when it is deleted or
-        the caller no longer sees it. Raises NotFound at first.
+        Also after a change of the metric, or of one that it is made of, but for grants to groups
+        that the caller may not know of. Ends when it is deleted or the caller no longer sees it.
+        Raises NotFound at first.
         """
         reading = ResourceReader(METRIC, self.access)
         metric: Metric | NotFound = await reading.one(id)
-        shown: tuple[Mapping[Key, int], ...] = ()
+        shown: tuple[Mapping[str, object], Mapping[Key, int]] | None = None
         while not isinstance(metric, NotFound):
             plan = await read_plan(self.access, metric)
             made_of = await find_visible(self.access, [one.pipeline for one in plan.leaves()])
@@ -61,8 +62,9 @@ class FollowRows:
             commits = {ROWS_HEAD.key(id=id): head.commits + head.gone for id, head in heads.items()}
             read = (metric, *plan.reached.values())
             revisions = {METRIC.latest.key(id=one.id): one.revision for one in read}
-            if (revisions, commits) != shown:
-                shown = revisions, commits
+            states = {one.id: shown_state(self.access.caller, one) for one in read}
+            if (states, commits) != shown:
+                shown = states, commits
                 yield metric
             await self._wait(revisions, commits)
             (metric,) = await reading.many([id])

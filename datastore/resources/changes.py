@@ -143,18 +143,21 @@ async def follow_resource(
     """
     resource = await reading.one(id)
     yield resource
-    shown = _shown_state(reading.access.caller, resource)
+    shown = shown_state(reading.access.caller, resource)
     with changes.watch(reading.kind.latest.key(id=id), resource.revision) as watch:
         while True:
             found = reading.admit(await watch.next())
             if isinstance(found, NotFound):
                 return
-            before, shown = shown, _shown_state(reading.access.caller, found)
+            before, shown = shown, shown_state(reading.access.caller, found)
             if shown != before:
                 yield found
 
 
-def _shown_state(caller: Caller, resource: Resource) -> tuple[object, ...]:
-    """Return a value that differs after every write of which the caller may know."""
+def shown_state(caller: Caller, resource: Resource) -> tuple[object, ...]:
+    """Return a value that differs after every write of which the caller may know.
+
+    A grant to a group that the caller may not know of is none.
+    """
     known = known_grants(caller, resource.owner, resource.groups)
     return resource.version, resource.state, known

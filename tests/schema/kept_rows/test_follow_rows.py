@@ -1,13 +1,33 @@
 """Subscriptions to the rows of a pipeline and to the values of a metric over them."""
 
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
 from penstock.datastore.resources.changes import open_changes
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from tests.schema.kept_rows.energy import WITHDRAW, keep_energy, meter, run_rows
 from tests.schema.metrics.sample_metrics import UPDATE, kwh, make_metric
-from tests.schema.test_subscriptions import DELETE, ROWS, VALUES, next_answer, subscribe
-from tests.support.graphql_client import Ask, as_caller
+from tests.schema.test_subscriptions import (
+    CHANGED,
+    DELETE,
+    ROWS,
+    VALUES,
+    next_answer,
+    start_next_answer,
+    subscribe,
+)
+from tests.support.graphql_client import ROOT, Ask, as_caller
 
 TX = "/usa/tx"
+GRANTS = {
+    name: f"mutation($input: {name}Input!) {{ {name[0].lower()}{name[1:]}(input: $input) "
+    "{ __typename } }"
+    for name in ("GrantPipeline", "RevokePipeline", "GrantMetric", "RevokeMetric")
+}
+BELOW = as_caller("rosa", f"{TX}=reader")
+"""Sees what /usa shares, and may not know to whom else it is granted."""
 DELETE_METRIC = (
     "mutation($input: DeleteMetricInput!) { deleteMetric(input: $input) { __typename } }"
 )
@@ -88,3 +108,55 @@ async def test_a_metric_whose_pipeline_is_out_of_sight_tells_nothing_of_its_rows
         await run_rows(ask, pipeline, meter(TX, "2025-01-01", 10))
         await ask.input(UPDATE, id=metric, expectedVersion=1, name="renamed")
         assert await next_answer(heard) == {"name": "renamed", "version": 2}
+
+
+async def test_grants_to_groups_out_of_sight_are_no_events_of_anything_that_is_made_of_it(
+    any_store: Store,
+) -> None:
+    ask = Ask(any_store)
+    pipeline = await keep_energy(ask)
+    await ask.create_groups(TX, "/asia")
+    inner = await make_metric(ask, "inner", kwh())
+    outer = await make_metric(ask, "outer", {"metric": "inner"})
+    followed = ((pipeline, CHANGED), (pipeline, ROWS), (inner, VALUES), (outer, VALUES))
+    async with open_changes(any_store.table, 0.01) as changes, AsyncExitStack() as stack:
+
+        async def follow(caller: Caller) -> list[AsyncIterator[Any]]:
+            opened = [subscribe(any_store, changes, id, caller, query) for id, query in followed]
+            found = [await stack.enter_async_context(one) for one in opened]
+            assert all([await next_answer(one) for one in found])
+            return found
+
+        heard, owner = await follow(BELOW), await follow(ROOT)
+        tasks = [await start_next_answer(one) for one in heard]
+        for id, name, hears in (
+            (pipeline, "Pipeline", [0]),
+            (inner, "Metric", [2, 3]),
+            (outer, "Metric", [3]),
+        ):
+            for change in ("Grant", "Revoke"):
+                waiting = [await start_next_answer(owner[place]) for place in hears]
+                told = await ask.input(GRANTS[change + name], id=id, group="/asia")
+                assert told == {"__typename": f"{change}{name}Payload"}
+                assert all([await one for one in waiting])
+        await ask.change(pipeline, 1, name="Power")
+        for id, task in ((outer, tasks[3]), (inner, tasks[2])):
+            await ask.input(UPDATE, id=id, expectedVersion=1, name=f"renamed {id}")
+            assert await task == {"name": f"renamed {id}", "version": 2}
+        await run_rows(ask, pipeline, meter(TX, "2025-01-01", 10))
+        assert [(await task)["name"] for task in tasks[:2]] == ["Power", "Power"]
+
+
+async def test_a_grant_in_sight_is_an_event_of_the_metric(store: Store, ask: Ask) -> None:
+    await keep_energy(ask)
+    await ask.create_groups(TX)
+    both = as_caller("bo", f"{TX}=reader", "/eu=reader")
+    metric = await make_metric(ask, "shared", kwh())
+    async with (
+        open_changes(store.table, 0.01) as changes,
+        subscribe(store, changes, metric, both, VALUES) as heard,
+    ):
+        assert await next_answer(heard) == {"name": "shared", "version": 1}
+        task = await start_next_answer(heard)
+        await ask.input(GRANTS["GrantMetric"], id=metric, group="/eu")
+        assert await task == {"name": "shared", "version": 1}
