@@ -76,12 +76,14 @@ CPU_SECONDS: Final = 2.0
 """The most CPU time of all parsing of one object."""
 
 MAX_PICTURE: Final = 4 * 1024 * 1024
+DAMAGED: Final = "its tags are damaged"
+TOO_LONG: Final = "its tags take too long to read"
 _YES: Final = frozenset({"1", "true", "yes"})
 _YEAR: Final = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)
 
 
 class UnreadableTags(Exception):
-    """The parser cannot read the file; the message gives the reason."""
+    """The parser cannot read the file; the message is DAMAGED or TOO_LONG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,9 @@ def parse_tags(
     many seconds of CPU time.
     """
     in_ogg = format in (AudioFormat.OGG, AudioFormat.OPUS)
+    until = thread_time() + seconds
     try:
-        with _limit_cpu_time(seconds):
+        with _limit_cpu_time(until):
             # tinytag would read every page of an Ogg file to find the last one.
             sound = read_ogg_sound(excerpt) if in_ogg else None
             excerpt.seek(0)
@@ -142,7 +145,8 @@ def parse_tags(
             found = TinyTag.get(file_obj=file, duration=not in_ogg, image=picture)
             tags = _read_tags(found, title)
     except (TinyTagException, OSError, struct.error) as error:
-        raise UnreadableTags(str(error) or type(error).__name__) from error
+        # The words of a library may be about this program, and it hides a TimeoutError.
+        raise UnreadableTags(TOO_LONG if thread_time() > until else DAMAGED) from error
     duration, rate = sound or (found.duration, found.samplerate)
     cover = found.images.any
     return ParsedTags(
@@ -155,16 +159,15 @@ def parse_tags(
 
 
 @contextmanager
-def _limit_cpu_time(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError when this thread calls a function after so many seconds of CPU time.
+def _limit_cpu_time(until: float) -> Iterator[None]:
+    """Raise TimeoutError when this thread calls a function beyond this much CPU time of its own.
 
     A file can be made so that parsing takes hours, and a thread cannot be ended from outside.
     """
-    until = thread_time() + seconds
 
     def on_call(_frame: FrameType, _event: str, _arg: object) -> None:
         if thread_time() > until:
-            raise TimeoutError("its tags take too long to read")
+            raise TimeoutError
 
     before = sys.gettrace()
     sys.settrace(on_call)

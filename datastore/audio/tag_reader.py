@@ -14,7 +14,13 @@ from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.file_type import HEAD_BYTES, audio_format
 from penstock.datastore.audio.partial_file import BLOCK, BlockLimitExceeded, PartialFile
 from penstock.datastore.audio.records import AudioFormat
-from penstock.datastore.audio.tag_parser import MAX_PICTURE, Attempt, ParsedTags, try_parse
+from penstock.datastore.audio.tag_parser import (
+    MAX_PICTURE,
+    TOO_LONG,
+    Attempt,
+    ParsedTags,
+    try_parse,
+)
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.turn_threads import TurnThreads
 
@@ -95,7 +101,7 @@ class TagScan:
             if tried.parsed is not None:
                 return tried.parsed
             if not excerpt.missing or self.budget.seconds <= 0:
-                reason = tried.reason if not excerpt.missing else "its tags take too long to read"
+                reason = TOO_LONG if excerpt.missing else tried.reason
                 raise invalid_object("UNREADABLE", f"cannot be read: {reason}")
             await self._fetch_blocks(self._with_following(excerpt.missing, attempt, most))
         raise AssertionError("unreachable")

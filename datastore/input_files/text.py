@@ -30,8 +30,8 @@ def unpack_gzip(path: Path) -> Iterator[bytes]:
     try:
         with gzip.open(path) as file:
             yield from _chunks_of(file)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise unreadable_file(f"it is no whole gzip file: {error}") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise unreadable_file("it is no whole gzip file") from None
 
 
 def unpack_text(path: Path) -> tuple[bool, Iterator[bytes]]:
@@ -55,8 +55,8 @@ def decode_wide(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield decoder.decode(chunk).encode()
         if decoder is not None:
             yield decoder.decode(b"", final=True).encode()
-    except UnicodeError as error:
-        message = f"the file is not UTF-16 throughout: {error}"
+    except UnicodeError:
+        message = "the file is not UTF-16 throughout"
         raise InputRefused(TransformCode.INVALID_ENCODING, message) from None
 
 

@@ -36,8 +36,8 @@ def unpack_gzip(body: bytes, most: int) -> bytes:
     stream = zlib.decompressobj(_GZIP_BITS)
     try:
         unpacked = stream.decompress(body, most + 1)
-    except zlib.error as error:
-        raise BadArgument(f"The body is not gzip: {error}.") from None
+    except zlib.error:
+        raise BadArgument("The body is not gzip.") from None
     if len(unpacked) > most:
         words = f"The unpacked body is larger than {most} bytes."
         raise HttpProblem(ErrorCode.PAYLOAD_TOO_LARGE, words)
