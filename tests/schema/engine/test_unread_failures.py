@@ -25,7 +25,7 @@ async def _fail_after(turns: int) -> str:
 @strawberry.type
 class Part:
     @strawberry.field
-    async def required(self, turns: int) -> str:
+    async def fail(self, turns: int) -> str:
         return await _fail_after(turns)
 
     @strawberry.field
@@ -33,7 +33,7 @@ class Part:
         return await _fail_after(turns)
 
     @strawberry.field
-    def started(self, turns: int) -> str | None:
+    def start(self, turns: int) -> str | None:
         future: Any = asyncio.ensure_future(_fail_after(turns))
         return future  # type: ignore[no-any-return]
 
@@ -76,21 +76,21 @@ async def unread_after(text: str, interpreted_runs: int) -> list[str]:
     return unread
 
 
-@pytest.mark.parametrize("sibling", ["spare", "started", "required"])
+@pytest.mark.parametrize("sibling", ["spare", "start", "fail"])
 @pytest.mark.parametrize("parent", ["part", "parts"])
 async def test_failures_beside_one_that_makes_their_object_null_are_read(
     parent: str, sibling: str
 ) -> None:
     for delay, turns in product(range(4), range(4)):
-        fields = f"required(turns: {delay}) a: {sibling}(turns: {turns}) b: {sibling}(turns: 2)"
+        fields = f"fail(turns: {delay}) a: {sibling}(turns: {turns}) b: {sibling}(turns: 2)"
         assert await unread_after(f"{{ {parent} {{ {fields} }} }}", 1) == [], fields
 
 
-@pytest.mark.parametrize("sibling", ["spare", "started", "required"])
+@pytest.mark.parametrize("sibling", ["spare", "start", "fail"])
 async def test_failures_below_an_object_that_becomes_null_meanwhile_are_read(sibling: str) -> None:
     for delay, turns in product(range(5), range(3)):
         fields = (
-            f"required(turns: {delay}) x: inner(turns: 1) {{ a: {sibling}(turns: {turns}) "
+            f"fail(turns: {delay}) x: inner(turns: 1) {{ a: {sibling}(turns: {turns}) "
             f"b: {sibling}(turns: 1) inner(turns: 0) {{ {sibling}(turns: {turns}) }} }}"
         )
         text = f"{{ part {{ {fields} }} parts {{ {fields} }} }}"
