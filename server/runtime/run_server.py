@@ -33,6 +33,7 @@ from penstock.server.connections.websocket_guard import WebSocketGuard
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.core.siblings import Siblings
+from penstock.server.edge.public_path import serve_below_public_path
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.maintenance import (
     maintain_executions,
@@ -220,7 +221,7 @@ async def watch_gates(gates: Gates) -> AsyncIterator[None]:
 
 def uvicorn_config(app: Starlette, settings: Settings, gates: Gates) -> uvicorn.Config:
     return uvicorn.Config(
-        RequestWatcher(app),
+        RequestWatcher(serve_below_public_path(app, settings.public_url)),
         http=connection_class(gates),
         ws=WebSocketGuard,
         ws_max_size=settings.max_body_bytes,

@@ -10,6 +10,7 @@ import pytest
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
+from penstock.server.edge.public_path import serve_below_public_path
 from penstock.server.settings.settings import Settings
 from tests.support.stores import open_store
 
@@ -61,6 +62,34 @@ async def test_without_the_console_the_root_leads_to_graphiql(store: Store) -> N
 async def test_the_page_is_found_below_the_prefix_of_a_proxy(store: Store) -> None:
     answer = await fetch(store, "/penstock/", FIREFOX, root_path="/penstock")
     assert answer.headers["location"] == "/penstock/console/"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "location"),
+    [
+        ("/penstock/", 302, "/penstock/console/"),
+        ("/penstock", 302, "/penstock/console/"),
+        ("/", 302, "/penstock/console/"),
+        ("/penstock/healthz", 200, None),
+        ("/healthz", 200, None),
+        ("/penstocks/", 404, None),
+    ],
+)
+async def test_the_path_of_the_public_url_is_a_prefix_whether_a_proxy_takes_it_away_or_not(
+    store: Store, path: str, status: int, location: str | None
+) -> None:
+    async with open_app(Settings.load(), store, None) as app:
+        prefixed = serve_below_public_path(app, "https://example.org/penstock")
+        transport = httpx.ASGITransport(app=prefixed)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            answer = await client.get(path, headers={"accept": FIREFOX})
+    assert (answer.status_code, answer.headers.get("location")) == (status, location)
+
+
+async def test_a_public_url_without_a_path_changes_nothing(store: Store) -> None:
+    async with open_app(Settings.load(), store, None) as app:
+        assert serve_below_public_path(app, "https://example.org") is app
+        assert serve_below_public_path(app, None) is app
 
 
 @pytest.mark.parametrize("accept", CLIENTS)
