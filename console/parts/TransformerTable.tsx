@@ -84,6 +84,32 @@ export function TransformerTable({
           </table>
         </div>
       </section>
+      {transformer.rows ? <KeptRows keeping={transformer.rows} /> : null}
     </>
+  );
+}
+
+/** Which outputs identify the rows that a pipeline keeps, and how long they stay. */
+function KeptRows({ keeping }: { keeping: NonNullable<TransformerFactsFragment["rows"]> }) {
+  const facts: [string, string | null | undefined][] = [
+    ["A row is known by", keeping.key.join(", ")],
+    ["Its time", keeping.time],
+    ["Its group", keeping.group],
+    ["It stays", keeping.keepDays == null ? "for ever" : `${keeping.keepDays} days`],
+  ];
+  return (
+    <section className="card stack tight" aria-label="Kept rows">
+      <h2>Kept rows</h2>
+      <dl className="facts">
+        {facts.map(([name, value]) =>
+          value ? (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ) : null,
+        )}
+      </dl>
+    </section>
   );
 }

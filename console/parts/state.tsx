@@ -87,26 +87,41 @@ export function Answered<Data>({
   query,
   what,
   isPart = false,
+  missing = <Missing what={what.replace(/^the /, "")} isPart={isPart} />,
   children,
 }: {
   query: Query<Data>;
   what: string;
   /** Whether it is a part of a screen that has a heading of its own. */
   isPart?: boolean;
+  /** What stands in its place if there is no such thing. */
+  missing?: ReactNode;
   children: (data: Data) => ReactNode;
 }) {
   if (query.error && query.data === undefined) {
-    if (failureOf(query.error).code === "NOT_FOUND") {
-      return <Missing what={what.replace(/^the /, "")} isPart={isPart} />;
-    }
+    if (failureOf(query.error).code === "NOT_FOUND") return <>{missing}</>;
     return <Problem error={query.error} onRetry={() => void query.refetch()} />;
   }
   if (query.data === undefined) return <Loading what={what} />;
   return <>{children(query.data)}</>;
 }
 
+interface MissingProps {
+  what: string;
+  isPart?: boolean;
+  /** Whether it was looked for at a time in the past. */
+  isPast?: boolean;
+}
+
 /** What stands in place of something that is not there, or not for this caller. */
-export function Missing({ what, isPart = false }: { what: string; isPart?: boolean }) {
+export function Missing({ what, isPart = false, isPast = false }: MissingProps) {
+  if (isPast) {
+    return (
+      <Empty title={`There was no such ${what} at this time`} isScreen>
+        <p>It was made later, or you have no role in a group that sees it.</p>
+      </Empty>
+    );
+  }
   return (
     <Empty title={`There is no such ${what}`} isScreen={!isPart}>
       <p>It was deleted, or you have no role in a group that sees it.</p>

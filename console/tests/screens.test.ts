@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { placeAfter } from "../screens/audio/PlaylistEntries";
 import { covers, effectiveRole, topGroups } from "../screens/groups/roles";
-import { safeSteps } from "../screens/manifest/RunSteps";
+import { readTypes, safeSteps } from "../screens/manifest/RunSteps";
 import { joinSamples } from "../screens/sensors/SampleChart";
 
 const ROLES = [
@@ -49,4 +49,9 @@ test("samples are drawn in the order of time, each once", () => {
     at(2, "2"),
     at(3, "3"),
   ]);
+});
+
+test("shredded types are typed with commas or spaces between them", () => {
+  expect(readTypes(" iglu:a/b, iglu:c/d  e,")).toEqual(["iglu:a/b", "iglu:c/d", "e"]);
+  expect(readTypes("")).toEqual([]);
 });

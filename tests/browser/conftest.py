@@ -82,7 +82,7 @@ class Visit:
         url = urlsplit(request.url)
         if url.scheme not in ("data", "blob"):
             self.hosts.add(url.hostname)
-        if url.path == "/graphql":
+        if url.path.endswith("/graphql"):
             self.queries.append(request)
 
     def on_end(self, request: Request) -> None:

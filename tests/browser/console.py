@@ -32,9 +32,10 @@ RUN_AXE = """async (runOnly) => {
 }"""
 ASK = """async ([query, variables]) => {
   const { token } = JSON.parse(sessionStorage.getItem("penstock:session"));
+  const { endpoint } = JSON.parse(document.getElementById("penstock").textContent);
   const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
   const body = JSON.stringify({ query, variables });
-  const answer = await fetch("/graphql", { method: "POST", headers, body });
+  const answer = await fetch(endpoint, { method: "POST", headers, body });
   return answer.json();
 }"""
 CONCRETE = "sap:concrete:00144"
@@ -59,6 +60,19 @@ async def tab_to(page: Page, name: str) -> None:
         if (await page.evaluate(FOCUSED_NAME)).startswith(name):
             return
     raise AssertionError(f"Tab never reaches {name!r}")
+
+
+async def press_on(page: Page, name: str) -> None:
+    """Go to a control by Tab, and press Enter on it."""
+    await tab_to(page, name)
+    await page.keyboard.press("Enter")
+
+
+async def type_into(page: Page, name: str, text: str) -> None:
+    """Go to a field by Tab, and type in place of what is there."""
+    await tab_to(page, name)
+    await page.keyboard.press("Control+A")
+    await page.keyboard.type(text)
 
 
 @asynccontextmanager

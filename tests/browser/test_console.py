@@ -54,34 +54,6 @@ async def test_pipelines_are_found_by_tags_and_the_address_keeps_the_search(visi
     assert_quiet(visit)
 
 
-async def test_the_counts_of_facets_are_those_under_the_filter(visit: Visit) -> None:
-    page = await open_console(visit, "/?all=material%3Denergy%2Fgas")
-    query = """query($tags: TagFilter) {
-      tagValues(kind: PIPELINE, key: "source", tags: $tags, includeChildGroups: true) {
-        nodes { label count } } }"""
-    tags = {"all": [{"key": "material", "value": "energy/gas"}]}
-    values = (await ask(page, query, tags=tags))["nodes"]
-    await page.locator("summary", has_text="source").click()
-    for value in values:
-        button = page.get_by_role("button", name=f"{value['label']} {value['count']}", exact=True)
-        await expect(button).to_be_visible()
-    assert len(values) > 1
-
-
-async def test_any_and_none_of_tags_narrow_the_catalogue(visit: Visit) -> None:
-    page = await open_console(visit)
-    mode = page.get_by_label("A chosen tag is")
-    await page.locator("summary", has_text="scope").click()
-    await mode.select_option("none")
-    await page.get_by_role("button", name=re.compile(r"^1 \d+$")).click()
-    pills = page.get_by_role("list", name="Filter")
-    await expect(pills).to_have_text("not: scope 1")
-    shown = page.get_by_role("region", name="Pipelines")
-    await expect(shown.get_by_text(CONCRETE)).to_have_count(0)
-    await expect(shown.get_by_text("sap:steel:00140")).to_have_count(1)
-    assert_quiet(visit)
-
-
 async def test_names_are_found_by_their_beginning(visit: Visit) -> None:
     page = await open_console(visit)
     await page.get_by_label("Name begins with").fill("sap:conc")
@@ -229,22 +201,6 @@ async def test_executions_come_and_change_without_a_reload(visit: Visit) -> None
     assert_quiet(visit)
 
 
-async def test_a_long_list_of_executions_scrolls_with_few_rows_in_the_page(visit: Visit) -> None:
-    page = await open_console(visit, "/executions?group=%2F")
-    for number in range(120):
-        await run_rows(page, name=f"row {number}.csv")
-    await page.reload()
-    table = page.get_by_role("region", name="List of executions")
-    await expect(table.get_by_text("row 119.csv")).to_be_visible()
-    oldest = table.get_by_text("row 0.csv", exact=True)
-    while not await oldest.count():
-        await table.evaluate("element => element.scrollTo(0, element.scrollHeight)")
-        await page.wait_for_timeout(50)
-    await expect(oldest).to_be_attached()
-    assert await table.get_by_role("row").count() < 60
-    assert_quiet(visit)
-
-
 async def test_a_pipeline_shows_its_formulas_its_versions_and_how_it_was(visit: Visit) -> None:
     page = await open_console(visit)
     create = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
@@ -265,11 +221,32 @@ async def test_a_pipeline_shows_its_formulas_its_versions_and_how_it_was(visit: 
     difference = page.get_by_role("region", name="Difference")
     await expect(difference).to_contain_text("#miles_to_kilometres(:miles)")
     await expect(difference).to_contain_text(":miles * 2")
+    await assert_a_time_is_typed(visit)
     await go_to(visit, path_of("pipelines", made["id"], f"?at={made['createdAt']}"))
     called = page.get_by_role("link", name="#miles_to_kilometres")
     await called.click()
     await expect(page.get_by_role("heading", name="miles_to_kilometres")).to_be_visible()
     assert_quiet(visit)
+
+
+async def assert_a_time_is_typed(visit: Visit) -> None:
+    """A time is typed part by part, and asked for when it is whole; the field stays."""
+    page = visit.page
+    field, asked = page.get_by_label("As it was at"), len(visit.queries)
+    await field.focus()
+    await page.keyboard.type("01022020")
+    await page.keyboard.type("0930AM")
+    gone = page.get_by_role("heading", name="There was no such pipeline at this time")
+    await expect(gone).to_be_visible()
+    await expect(field).to_be_focused()
+    await expect(field).to_have_value("2020-01-02T09:30")
+    times = [json.loads(one.post_data or "")["variables"].get("asAt") for one in visit.queries]
+    assert [time for time in times[asked:] if time] == ["2020-01-02T09:30:00.000Z"]
+    await page.keyboard.press("Backspace")  # a part that is typed anew is no answer yet
+    await expect(gone).to_be_visible()
+    while await field.evaluate("(element) => element === document.activeElement"):
+        await page.keyboard.press("Tab")  # the field's own calendar has a place too
+    await expect(page.get_by_role("heading", name="console:versions")).to_be_visible()
 
 
 async def test_the_lineage_of_a_pipeline_is_one_hop_in_and_out(visit: Visit) -> None:
@@ -329,7 +306,7 @@ async def test_a_dataset_shows_its_columns_and_gives_its_file(visit: Visit) -> N
 async def test_requests_name_documents_by_their_digests(visit: Visit) -> None:
     await open_console(visit)
     await expect(visit.page.get_by_role("link", name=CONCRETE)).to_be_visible()
-    own = json.loads((ROOT / "server/console/dist/documents.json").read_text())
+    own = documents()
     assert visit.queries
     for request in visit.queries:
         body = json.loads(request.post_data or "")
@@ -337,6 +314,32 @@ async def test_requests_name_documents_by_their_digests(visit: Visit) -> None:
         assert body["documentId"] in own
     assert visit.sent
     assert '"query"' not in "".join(visit.sent)
+
+
+KIB = 1024
+LOADED = """() => performance.getEntriesByType("resource").map(
+  ({ name, encodedBodySize }) => [new URL(name).pathname, encodedBodySize])"""
+
+
+async def test_a_first_visit_loads_and_asks_little(visit: Visit) -> None:
+    page = await open_console(visit)
+    await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
+    await page.wait_for_load_state("networkidle")
+    sizes: dict[str, list[int]] = {"js": [], "css": []}
+    for path, size in await page.evaluate(LOADED):
+        sizes.setdefault(path.rpartition(".")[2], []).append(size)
+    # The first load and the screen of the catalogue, each within its own budget.
+    assert sum(sizes["js"]) <= (110 + 30) * KIB
+    assert sum(sizes["css"]) <= 15 * KIB
+    asked = [documents()[json.loads(one.post_data or "")["documentId"]] for one in visit.queries]
+    names = sorted(re.split(r"[({]", text.split()[1])[0] for text in asked)
+    assert names == ["CataloguePipelines", "FacetKeys", "Viewer"]
+
+
+def documents() -> dict[str, str]:
+    """Return the operations of the console by their digests."""
+    own: dict[str, str] = json.loads((ROOT / "server/console/dist/documents.json").read_text())
+    return own
 
 
 PICTURES = {

@@ -5,13 +5,23 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from penstock.datastore.audio.records import Tags
 from penstock.server.samples.sounds.tags import png
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import Visit
-from tests.browser.console import ask, assert_quiet, find_faults, go_to, is_answer_to, open_console
+from tests.browser.console import (
+    ask,
+    assert_quiet,
+    find_faults,
+    go_to,
+    is_answer_to,
+    open_console,
+    press_on,
+    tab_to,
+    visit_of,
+)
 from tests.install import skip_reason
 
 pytestmark = [
@@ -28,13 +38,13 @@ async def titles(page: Page) -> list[str]:
     return shown
 
 
-async def test_a_list_is_played_on_over_screens_and_reordered_two_ways(visit: Visit) -> None:
+async def test_a_list_is_played_on_over_screens_and_reordered_two_ways(
+    browser: Browser, visit: Visit
+) -> None:
     page = await open_console(visit, "/audio")
     await page.get_by_label("New playlist").fill("Console")
     await page.get_by_role("button", name="Create").click()
     await expect(page.get_by_role("heading", name="Nothing in this list yet")).to_be_visible()
-    query = "{ playlists(first: 1) { nodes { id } } }"
-    (playlist,) = (await ask(page, query))["nodes"]
     await go_to(visit, "/audio")
     for title in ("Encore", "Low Tide", "Overtones"):
         add = page.get_by_label(f"Add {title} to a playlist")
@@ -51,13 +61,19 @@ async def test_a_list_is_played_on_over_screens_and_reordered_two_ways(visit: Vi
     await entries.nth(2).drag_to(entries.nth(0))
     await expect(entries.nth(0)).to_contain_text("Low Tide")
     assert await titles(page) == ["Low Tide", "Encore", "Overtones"]
-    rename = """mutation($input: RenamePlaylistInput!) { renamePlaylist(input: $input) {
-      __typename } }"""
-    given = {"id": playlist["id"], "name": "Console renamed"}
-    assert await ask(page, rename, input=given) == {"__typename": "RenamePlaylistPayload"}
+    async with visit_of(browser, visit.base_url, visit.data_dir) as other:
+        theirs = await open_console(other, page.url.partition("/console")[2])
+        await theirs.get_by_role("button", name="Move Overtones up").press("Enter")
+        moved = theirs.get_by_role("list", name="Entries").get_by_role("listitem")
+        await expect(moved.nth(1)).to_contain_text("Overtones")
+        assert_quiet(other)
     await page.get_by_role("button", name="Move Encore down").click()
     await expect(page.get_by_role("alert")).to_contain_text("Somebody changed the list meanwhile.")
-    await expect(page.get_by_role("heading", name="Console renamed")).to_be_visible()
+    await expect(entries.nth(1)).to_contain_text("Overtones")
+    assert await titles(page) == ["Low Tide", "Overtones", "Encore"]
+    await page.get_by_role("button", name="Move Encore up").press("Enter")
+    await expect(entries.nth(1)).to_contain_text("Encore")
+    await expect(page.get_by_role("alert")).to_have_count(0)
     await page.get_by_role("button", name="Play all").click()
     player = page.get_by_role("region", name="Player")
     await expect(player).to_contain_text("Low Tide")
@@ -140,24 +156,26 @@ async def test_the_library_is_browsed_and_the_queue_is_changed_while_it_plays(
         await expect(shown).to_have_count(chosen["count"])
         await entry.click()
 
-    await page.get_by_role("button", name="Play Low Tide").click()
+    # By the keyboard alone.
+    await press_on(page, "Play Low Tide")
     player = page.get_by_role("region", name="Player")
     await expect(player).to_contain_text("Low Tide")
     await page.wait_for_function("() => document.querySelector('audio').currentTime > 0.2")
-    await page.get_by_role("button", name="Queue Encore").click()
-    await player.get_by_role("button", name="Queue", exact=True).click()
+    await press_on(page, "Queue Encore")
+    await tab_to(page, "Position")
+    await page.keyboard.press("ArrowRight")
+    await player.get_by_role("button", name="Queue", exact=True).press("Enter")
     queue = player.get_by_role("list", name="Queue")
     count = await queue.get_by_role("listitem").count()
     await expect(queue.get_by_role("listitem").last).to_contain_text("Encore")
     assert await find_faults(page) == []
     # What is played goes on where it is when a track before it leaves.
     source = await page.evaluate("() => document.querySelector('audio').src")
-    await queue.get_by_role("button", name="Take Encore out of the queue").first.click()
+    await press_on(page, "Take Encore out of the queue")
     await expect(queue.get_by_role("listitem")).to_have_count(count - 1)
     await expect(queue.locator("[aria-current=true]")).to_contain_text("Low Tide")
     assert await page.evaluate("() => document.querySelector('audio').src") == source
-    # By the keyboard alone.
-    await queue.get_by_role("button", name="Encore tone poets").press("Enter")
+    await press_on(page, "Encore tone poets")
     await expect(player.locator("strong")).to_have_text("Encore")
     await player.get_by_role("button", name="Close the player").click()
     assert_quiet(visit)

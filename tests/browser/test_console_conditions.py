@@ -4,6 +4,7 @@ import asyncio
 import re
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
@@ -26,6 +27,7 @@ from tests.browser.console import (
     visit_of,
     write_csv,
 )
+from tests.browser.test_console_editor import make_pipeline
 from tests.install import ROOT, skip_reason
 from tests.support.server_process import free_port, running_server
 
@@ -158,6 +160,38 @@ async def test_every_list_of_an_empty_server_says_so(browser: Browser, tmp_path:
             assert_quiet(visit)
 
 
+GROUP = """mutation($input: CreateGroupInput!) { createGroup(input: $input) { __typename } }"""
+
+
+async def test_the_console_works_below_a_path(browser: Browser, tmp_path: Path) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/penstock"
+    file = tmp_path / "miles.csv"
+    file.write_text("\n".join(["miles", *map(str, range(300))]))
+    with running_server(
+        tmp_path / "data", ("--no-seed",), port=port, PENSTOCK_PUBLIC_URL=url
+    ) as server:
+        async with visit_of(browser, url, server.data_dir) as visit:
+            page = await open_console(visit)
+            await expect(page.get_by_role("heading", name="No pipelines yet")).to_be_visible()
+            await ask(page, GROUP, input={"path": "/usa"})
+            id = await make_pipeline(page, "below:a:path")
+            # The change comes by the WebSocket, the file goes to the server's own store.
+            await page.get_by_role("link", name="below:a:path").click()
+            await page.get_by_role("link", name="Run a file").click()
+            await page.get_by_label("File to run").set_input_files(file)
+            await page.get_by_role("button", name="Run this file").click()
+            output = page.get_by_role("region", name="Output", exact=True)
+            await expect(output.get_by_role("row")).to_have_count(21)
+            await page.reload()
+            await expect(output.get_by_role("row")).to_have_count(21)
+            await page.go_back()
+            await expect(page.get_by_role("heading", name="Run a file")).to_be_visible()
+            assert page.url.startswith(f"{url}/console{path_of('pipelines', id, '/run')}")
+            assert {urlsplit(one.url).path for one in visit.queries} == {"/penstock/graphql"}
+            assert_quiet(visit)
+
+
 async def test_a_slow_answer_is_announced_in_words(visit: Visit) -> None:
     page = await open_console(visit)
     release = asyncio.Event()
@@ -215,6 +249,9 @@ async def test_the_console_survives_a_server_killed_amid_an_execution(
             await page.get_by_role("button", name="Run this file").click()
             await expect(page).to_have_url(re.compile("/console/executions/"))
             await expect(page.get_by_text("in progress", exact=True)).to_be_visible()
+            progress = page.get_by_role("region", name="Progress")
+            await expect(progress.get_by_text("Time left")).to_be_visible()
+            await expect(progress.get_by_label("Input that was read")).to_be_visible()
             server.process.kill()
             server.process.wait()
             note = page.get_by_role("alert").filter(has_text="The server cannot be reached")

@@ -13,6 +13,8 @@ from tests.browser.console import (
     go_to,
     open_console,
     path_of,
+    press_on,
+    type_into,
     visit_of,
 )
 from tests.install import skip_reason
@@ -201,15 +203,21 @@ async def test_a_pipeline_is_deleted_only_when_its_name_is_typed(visit: Visit) -
 
 async def test_a_calculation_is_written_and_changed(visit: Visit) -> None:
     page = await open_console(visit, "/new/calculation")
-    await page.get_by_label("Name").fill("console_tripled")
-    await page.get_by_label("Key", exact=True).fill("x")
-    await page.get_by_role("textbox", name="Formula of formula").fill(":x * 3")
-    await page.get_by_label("Output key").fill("tripled")
-    await page.get_by_role("button", name="Save", exact=True).click()
-    await expect(page.get_by_role("heading", name="console_tripled", exact=True)).to_be_visible()
-    await page.get_by_role("link", name="Edit").click()
-    await page.get_by_label("Summary").fill("Triples a number.")
-    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_label("Name")).to_be_visible()
+    # By the keyboard alone.
+    await type_into(page, "Name", "console_tripled")
+    await type_into(page, "Key", "x")
+    await type_into(page, "Formula of formula", ":x * 3")
+    await type_into(page, "Output key", "tripled")
+    await type_into(page, "x, row 1", "2")
+    await press_on(page, "Evaluate without saving")
+    await expect(page.get_by_role("cell", name="6", exact=True)).to_be_visible()
+    await press_on(page, "Save")
+    await assert_is_saved(page, "console_tripled")
+    await press_on(page, "Edit")
+    await expect(page.get_by_label("Summary")).to_be_visible()
+    await type_into(page, "Summary", "Triples a number.")
+    await page.keyboard.press("Enter")
     await expect(page.get_by_text("Triples a number.")).to_be_visible()
     await expect(page.get_by_text("version 2")).to_be_visible()
     assert_quiet(visit)

@@ -3,10 +3,19 @@
 import re
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import ask, assert_quiet, find_faults, go_to, open_console, tab_to
+from tests.browser.console import (
+    ask,
+    assert_quiet,
+    find_faults,
+    go_to,
+    open_console,
+    press_on,
+    tab_to,
+    type_into,
+)
 from tests.install import skip_reason
 
 pytestmark = [
@@ -25,6 +34,7 @@ async def test_the_tree_says_why_a_role_holds_and_a_group_goes_by_its_path(visit
     await tree.get_by_role("button", name="Below /eu", exact=True).click()
     await tree.get_by_role("button", name="console", exact=True).click()
     await expect(page.get_by_role("heading", name="/eu/console")).to_be_visible()
+    await change_group(page)
     await page.get_by_role("button", name="Delete", exact=True).click()
     dialog = page.get_by_role("dialog")
     await expect(dialog).to_contain_text("0 groups directly below")
@@ -37,21 +47,62 @@ async def test_the_tree_says_why_a_role_holds_and_a_group_goes_by_its_path(visit
     assert_quiet(visit)
 
 
+STATE = """{ group(path: "/eu/console") { name description state disabledThrough
+  tags { key value } } }"""
+
+
+async def change_group(page: Page) -> None:
+    """Give the chosen group a purpose and a tag, disable it, and enable it again."""
+    group = page.get_by_role("region", name="Chosen group")
+    dialog = page.get_by_role("dialog")
+    await group.get_by_role("button", name="Change").click()
+    await dialog.get_by_label("Purpose").fill("Meters on trial")
+    await dialog.get_by_label("Tag key").fill("kind")
+    await dialog.get_by_label("Tag value").fill("trial")
+    await page.keyboard.press("Enter")  # adds the tag
+    await dialog.get_by_role("checkbox", name="Enabled").uncheck()
+    assert await find_faults(page) == []
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(group.get_by_text("Nothing is made, changed or started here")).to_be_visible()
+    await expect(group.get_by_text("Meters on trial")).to_be_visible()
+    await expect(group.get_by_role("list", name="Tags")).to_have_text("kind trial")
+    changed = {
+        "name": "console",
+        "description": "Meters on trial",
+        "tags": [{"key": "kind", "value": "trial"}],
+    }
+    disabled = {**changed, "state": "DISABLED", "disabledThrough": "/eu/console"}
+    assert await ask(page, STATE) == disabled
+    # The server refuses in its own words, and nothing is made.
+    await group.get_by_role("button", name="New group below").click()
+    await dialog.get_by_label("Last part of the path").fill("below")
+    await page.keyboard.press("Enter")
+    await expect(dialog.get_by_role("alert")).to_contain_text("The group /eu/console is disabled")
+    await page.keyboard.press("Escape")
+    await group.get_by_role("button", name="Change").click()
+    await dialog.get_by_role("checkbox", name="Enabled").check()
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(group.get_by_text("Nothing is made")).to_have_count(0)
+    assert await ask(page, STATE) == {**changed, "state": "ENABLED", "disabledThrough": None}
+
+
 async def test_the_secret_of_a_key_is_shown_once_and_kept_nowhere(visit: Visit) -> None:
     page = await open_console(visit, "/groups?tab=keys")
-    await page.get_by_role("button", name="New key").click()
+    await expect(page.get_by_role("button", name="New key")).to_be_visible()
+    # By the keyboard alone.
+    await press_on(page, "New key")
     dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("Name").fill("console key")
-    await dialog.get_by_role("button", name="Create").click()
+    await type_into(page, "Name", "console key")
+    await page.keyboard.press("Enter")
     await expect(dialog).to_contain_text("This secret is shown only now.")
     secret = await dialog.locator("code").inner_text()
     stored = await page.evaluate("() => JSON.stringify([{...sessionStorage}, {...localStorage}])")
     assert secret not in stored
-    await dialog.get_by_role("button", name="I have kept it").click()
+    await press_on(page, "I have kept it")
     keys = page.get_by_role("region", name="API keys")
     await expect(keys).to_contain_text("console key")
     assert secret not in await page.content()
-    await keys.get_by_role("button", name="Revoke console key").click()
+    await press_on(page, "Revoke console key")
     await expect(page.get_by_role("heading", name="No keys")).to_be_visible()
     assert_quiet(visit)
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import ask, assert_quiet, open_console
+from tests.browser.console import ask, assert_quiet, open_console, press_on, tab_to
 from tests.install import skip_reason
 
 pytestmark = [
@@ -33,19 +33,22 @@ async def test_a_value_of_a_metric_leads_to_its_rows_and_a_row_to_its_formula(
     await expect(page.get_by_role("img", name="emissions, kg CO2e of 12 times")).to_be_visible()
     colours = page.get_by_role("list", name="Colours").get_by_role("listitem")
     await expect(colours).to_have_text(["/usa/northwest", "/usa/southeast"])
-    await page.get_by_text("24 values").click()
+    # By the keyboard alone.
+    await press_on(page, "24 values")
     table = page.get_by_role("region", name="Values as a table")
     shown = table.get_by_role("row").filter(has_text="2024-02").filter(has_text="northwest")
     value = Decimal(await shown.get_by_role("cell").nth(2).inner_text())
-    await page.get_by_role("button", name="What 2024-02 /usa/northwest is made of").click()
+    await press_on(page, "What 2024-02 /usa/northwest is made of")
     sources = table.get_by_role("link", name="6 rows")
     parts = await table.get_by_role("listitem").all_inner_texts()
     assert sum(Decimal(one.rpartition(" ")[2]) for one in parts) == value
-    await sources.nth(1).click()
+    await expect(sources).to_have_count(2)
+    await tab_to(page, "6 rows")
+    await press_on(page, "6 rows")
     await expect(page.get_by_role("heading", name="Rows of energy:monthly")).to_be_visible()
     rows = page.get_by_role("region", name="Rows", exact=True).get_by_role("row")
     await expect(rows).to_have_count(7)
-    await page.get_by_role("button", name="Why Bend, 2024-02-01 00:00").click()
+    await press_on(page, "Why Bend, 2024-02-01 00:00")
     explained = page.get_by_role("region", name="Explanation")
     await expect(explained.get_by_text(":kwh * 0.3712", exact=True)).to_be_visible()
     assert_quiet(visit)

@@ -2,14 +2,29 @@
 
 import json
 import re
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, Locator, Route, expect
 
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.server.runtime.stores import FILES
+from penstock.server.settings.key_files import url_key
 from tests.browser.conftest import Visit
-from tests.browser.console import assert_quiet, go_to, open_console
+from tests.browser.console import (
+    ask,
+    assert_quiet,
+    find_faults,
+    go_to,
+    open_console,
+    press_on,
+    type_into,
+    visit_of,
+)
 from tests.install import skip_reason
+from tests.support.server_process import running_server
 
 pytestmark = [
     pytest.mark.xdist_group("browser"),
@@ -28,15 +43,90 @@ NOTIFY = """async (body) => {
 async def test_a_run_is_skipped_with_a_reason_that_its_history_keeps(visit: Visit) -> None:
     page = await open_console(visit, "/runs?group=/usa")
     run = "enriched/archive/run=2018-12-14-00-00-00/"
-    await page.get_by_role("button", name=f"Skip: {run}").click()
-    dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("Reason, for the history").fill("seen in the console")
-    await dialog.get_by_role("button", name="Skip").click()
+    await expect(page.get_by_role("button", name=f"Skip: {run}")).to_be_visible()
+    # By the keyboard alone.
+    await press_on(page, f"Skip: {run}")
+    await type_into(page, "Reason, for the history", "seen in the console")
+    await page.keyboard.press("Enter")
     runs = page.get_by_role("region", name="All runs")
     card = runs.get_by_role("listitem").filter(has_text=run)
     await expect(card.get_by_text("Skipped: seen in the console")).to_be_visible()
     await card.get_by_text("History", exact=True).click()
     await expect(card.get_by_role("cell", name="seen in the console")).to_be_visible()
+    assert_quiet(visit)
+
+
+DISCOVER = """mutation($input: DiscoverRunInput!) { discoverRun(input: $input) {
+  __typename } }"""
+CLAIM = """mutation($input: ClaimRunInput!) { claimRun(input: $input) {
+  ... on ClaimRunPayload { run { state leaseOwner } } ... on UserError { message } } }"""
+RUN = """query($r: String!) { run(group: "/usa", manifest: "snowplow", runId: $r) {
+  state leaseOwner } }"""
+
+
+async def write_file(data_dir: Path, key: str) -> None:
+    """Write an empty file into the server's bucket, as a worker does."""
+    key_of_urls = url_key(data_dir)
+    files = await LocalFiles.open(data_dir / FILES, base_url="http://localhost", key=key_of_urls)
+
+    async def nothing() -> AsyncIterator[bytes]:
+        yield b""
+
+    await files.write(key, nothing(), content_type="text/plain")
+    await files.close()
+
+
+async def test_a_run_whose_worker_died_is_stuck_and_starts_again_for_a_reason(
+    visit: Visit,
+) -> None:
+    page = await open_console(visit, "/runs?group=/usa")
+    stuck = page.get_by_role("region", name="Stuck runs")
+    await expect(stuck.get_by_text("No run is stuck.")).to_be_visible()
+    # A worker claims a run, and is never heard of again.
+    run = "enriched/archive/run=2019-01-01-00-00-00/"
+    place = {"group": "/usa", "manifest": "snowplow", "runId": run}
+    found = {**place, "addedBy": "transformer"}
+    assert await ask(page, DISCOVER, input=found) == {"__typename": "DiscoverRunPayload"}
+    claim = {**place, "stage": "TRANSFORM", "owner": "worker-1", "leaseSeconds": 1}
+    held = {"state": "PROCESSING", "leaseOwner": "worker-1"}
+    assert await ask(page, CLAIM, input=claim) == {"run": held}
+    # The screen finds it without a reload, and offers what is safe in its state.
+    card = stuck.get_by_role("listitem").filter(has_text=run)
+    await expect(card.get_by_text("processing", exact=True)).to_be_visible()
+    await expect(card).to_contain_text("held by worker-1 until")
+    steps = card.get_by_role("button")
+    await expect(steps).to_have_text(["Recover", "Start again", "Skip"])
+    assert await find_faults(page) == []
+    # The server looks whether the output is complete, and says in its words that it is not.
+    folder = "stage/run=2019-01-01/"
+    dialog = page.get_by_role("dialog")
+
+    async def take_step(card: Locator, name: str, reason: str) -> None:
+        await card.get_by_role("button", name=f"{name}: {run}").click()
+        await dialog.get_by_label("Folder of its output").fill(f"s3://penstock/{folder}")
+        await dialog.get_by_label("Reason, for the history").fill(reason)
+        await page.keyboard.press("Enter")
+
+    await take_step(card, "Recover", "seen in the bucket")
+    await expect(dialog.get_by_role("alert")).to_contain_text("There is no _SUCCESS in")
+    assert await ask(page, RUN, r=run) == held
+    await page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+    await take_step(card, "Start again", "the worker's machine is gone")
+    await expect(card).to_have_count(0)
+    assert await ask(page, RUN, r=run) == {"state": "NEW", "leaseOwner": None}
+    # Another worker writes the output, and dies before it says so.
+    await write_file(visit.data_dir, f"{folder}_SUCCESS")
+    card = page.get_by_role("region", name="All runs").get_by_role("listitem").filter(has_text=run)
+    await take_step(card, "Start again", "once more")
+    await expect(dialog.get_by_role("alert")).to_contain_text("There is a _SUCCESS in")
+    await page.keyboard.press("Escape")
+    await take_step(card, "Recover", "it is complete")
+    await expect(card.get_by_text("processed", exact=True)).to_be_visible()
+    assert (await ask(page, RUN, r=run))["state"] == "PROCESSED"
+    await card.get_by_text("History", exact=True).click()
+    for reason in ("the worker's machine is gone", "it is complete"):
+        await expect(card.get_by_role("cell", name=reason)).to_be_visible()
     assert_quiet(visit)
 
 
@@ -61,27 +151,82 @@ async def test_samples_reach_the_chart_as_they_come_and_letters_are_replayed(
         await go_to(visit, "/sensors")
         await expect(page.get_by_role("heading", name="Sensors")).to_be_visible()
         await page.wait_for_load_state("networkidle")
-    await button.click()
+    await press_on(page, "Chart of speed of car1")  # by the keyboard alone
     await expect(page.get_by_text(re.compile("samples?, now 1[23]"))).to_be_visible()
     assert await page.evaluate(NOTIFY, notification(77)) == 200
     await expect(page.get_by_text(re.compile("samples, now 77"))).to_be_visible()
     dead = page.get_by_role("region", name="Dead letters")
     await expect(dead).to_contain_text("The entity's id is missing")
-    await dead.get_by_role("button", name="Replay").first.click()
+    await press_on(page, "Replay")
     await expect(dead.get_by_role("status")).to_have_text("0 updates are kept now, 1 failed again.")
     assert_quiet(visit)
+
+
+LONG = "n" * 250
+OVERFLOWS = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+async def test_a_letter_is_kept_by_a_replay_once_its_cause_is_gone(
+    browser: Browser, tmp_path: Path
+) -> None:
+    speed = {"type": "Number", "value": 42}
+    data = [{"id": LONG, "type": "car", "speed": speed}]
+    body = json.dumps({"subscriptionId": "s", "data": data})
+    folder = tmp_path / "data"
+    with running_server(folder, ("--no-seed",), PENSTOCK_NGSI_LONG_NAMES="reject") as server:
+        async with visit_of(browser, server.url, folder) as visit:
+            page = await open_console(visit, "/sensors")
+            assert await page.evaluate(NOTIFY, body) == 400  # a letter, and nothing else
+            dead = page.get_by_role("region", name="Dead letters")
+            await expect(dead).to_contain_text("characters of a table's name")
+            await dead.get_by_role("button", name="Replay").click()
+            await expect(dead.get_by_role("status")).to_have_text(
+                "0 updates are kept now, 1 failed again."
+            )
+    # An operator allows long names.
+    with running_server(folder, ("--no-seed",)) as server:
+        async with visit_of(browser, server.url, folder) as visit:
+            page = await open_console(visit, "/sensors")
+            dead = page.get_by_role("region", name="Dead letters")
+            await dead.get_by_role("button", name="Replay").click()
+            await expect(dead.get_by_role("status")).to_have_text(
+                "1 update is kept now, 0 failed again."
+            )
+            await expect(dead).to_contain_text("Everything was kept.")
+            await expect(
+                page.get_by_role("button", name=f"Chart of speed of {LONG}")
+            ).to_be_visible()
+            assert await page.evaluate(OVERFLOWS) is False
+            assert_quiet(visit)
+
+
+async def add_finding(route: Route) -> None:
+    """Answer as the server does, with a finding more; its own tests show what it finds."""
+    answer = await route.fetch()
+    body = await answer.json()
+    if (system := body["data"].get("system")) is not None:
+        words = {"message": "3 wait for a worker.", "advice": "Start a worker."}
+        system["problems"].append({"check": "executions", **words})
+    await route.fulfill(response=answer, json=body)
 
 
 async def test_the_system_screen_shows_findings_workers_and_what_was_paid(visit: Visit) -> None:
     page = await open_console(visit, "/system")
     await expect(page.get_by_text("Nothing is stuck.")).to_be_visible()
-    await expect(page.get_by_role("region", name="Queues")).to_contain_text("0.1.0")
+    queues = page.get_by_role("region", name="Queues")
+    await expect(queues).to_contain_text("0.1.0")
+    await expect(queues.get_by_role("term").filter(has_text="Longest wait")).to_be_visible()
+    await page.route("**/graphql", add_finding)  # it is asked again without a reload
+    findings = page.get_by_role("region", name="Findings").get_by_role("listitem")
+    await expect(findings).to_have_text(["executions3 wait for a worker.Start a worker."])
+    await page.unroute_all(behavior="wait")
+    await expect(page.get_by_text("Nothing is stuck.")).to_be_visible()
     await expect(page.get_by_role("region", name="List of workers")).to_contain_text("server")
     await expect(page.get_by_role("region", name="Last operations")).to_contain_text("SystemState")
     await expect(page.get_by_role("region", name="Changed settings")).to_contain_text(
         "PENSTOCK_DATA_DIR"
     )
-    await page.get_by_text("without secrets").click()
+    await press_on(page, "All ")  # by the keyboard alone
     await expect(page.get_by_role("region", name="All settings")).to_contain_text("PENSTOCK_TABLE")
     await page.get_by_label("Act as").select_option(label="reader of /eu")
     await expect(page.get_by_text("Queues and findings are for administrators")).to_be_visible()

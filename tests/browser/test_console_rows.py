@@ -160,6 +160,8 @@ async def test_a_pipeline_without_rows_says_so_and_one_is_written_that_keeps_the
     await kept.get_by_label("Days until a row leaves").fill("30")
     await page.get_by_role("button", name="Save", exact=True).click()
     await expect(page.get_by_role("heading", name="console:keeper")).to_be_visible()
+    keeping = page.get_by_role("region", name="Kept rows").get_by_role("definition")
+    await expect(keeping).to_have_text(["plant", "30 days"])
     # What a form shows of a pipeline it also saves again.
     await page.get_by_role("link", name="Edit").click()
     await page.get_by_label("Description").fill("Its rows leave.")

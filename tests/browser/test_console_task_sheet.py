@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import ask, assert_quiet, open_console, tab_to
+from tests.browser.console import ask, assert_quiet, open_console, press_on, tab_to
 from tests.install import skip_reason
 
 pytestmark = [
@@ -38,11 +38,6 @@ async def make_trips(page: Page, name: str, **tags: str) -> str:
     return made
 
 
-async def choose(page: Page, name: str) -> None:
-    await tab_to(page, name)
-    await page.keyboard.press("Enter")
-
-
 async def test_the_task_sheet_is_done_with_the_keyboard_alone(visit: Visit, tmp_path: Path) -> None:
     page = await open_console(visit)
     id = await make_trips(page, "trips:wanted", plant="Austin")
@@ -54,32 +49,32 @@ async def test_the_task_sheet_is_done_with_the_keyboard_alone(visit: Visit, tmp_
     # Find the pipelines of Austin that lack a scope.
     await page.reload()
     await expect(page.get_by_role("link", name="trips:wanted")).to_be_visible()
-    await choose(page, "plant")
+    await press_on(page, "plant")
     await expect(page.get_by_role("button", name="Austin 2")).to_be_visible()
-    await choose(page, "Austin")
+    await press_on(page, "Austin")
     await expect(page.get_by_role("list", name="Filter")).to_have_text("plant austin")
-    await choose(page, "scope")
+    await press_on(page, "scope")
     await expect(page.get_by_role("button", name="without scope")).to_be_visible()
-    await choose(page, "without scope")
+    await press_on(page, "without scope")
     found = page.get_by_role("region", name="Pipelines").get_by_role("link")
     await expect(found).to_have_text(["trips:wanted"])
 
     # Run this file.
-    await choose(page, "trips:wanted")
+    await press_on(page, "trips:wanted")
     await expect(page.get_by_role("heading", name="trips:wanted")).to_be_visible()
-    await choose(page, "Run a file")
+    await press_on(page, "Run a file")
     await expect(page.get_by_role("heading", name="Run a file")).to_be_visible()
     await tab_to(page, "File to run")
     async with page.expect_file_chooser() as chooser:
         await page.keyboard.press("Enter")
     await (await chooser.value).set_files(file)
     await expect(page.get_by_role("button", name="Run at once")).to_be_visible()
-    await choose(page, "Run at once")
+    await press_on(page, "Run at once")
     await expect(page).to_have_url(re.compile("/console/executions/"))
 
     # Why is row 17 what it is?
     await expect(page.get_by_role("link", name="Why row 17")).to_be_visible()
-    await choose(page, "Why row 17")
+    await press_on(page, "Why row 17")
     why = page.get_by_role("region", name="Why", exact=True)
     await expect(why.get_by_role("heading", name="From row 17 of the input")).to_be_visible()
     steps = why.get_by_role("region", name="How co2e comes about")
@@ -89,9 +84,9 @@ async def test_the_task_sheet_is_done_with_the_keyboard_alone(visit: Visit, tmp_
     # Let /eu see it.
     await page.keyboard.press("Shift+Tab")
     await page.evaluate("() => document.activeElement.blur()")
-    await choose(page, "trips:wanted")
+    await press_on(page, "trips:wanted")
     await expect(page.get_by_role("heading", name="trips:wanted")).to_be_visible()
-    await choose(page, "Access")
+    await press_on(page, "Access")
     await expect(page.get_by_label("Share with group")).to_be_visible()
     await tab_to(page, "Share with group")
     await page.keyboard.type("/eu")

@@ -10,6 +10,8 @@ import type {
   JobLiveSubscriptionVariables,
   CreateGroupMutation,
   CreateGroupMutationVariables,
+  UpdateGroupMutation,
+  UpdateGroupMutationVariables,
   DeleteGroupMutation,
   DeleteGroupMutationVariables,
   CancelJobMutation,
@@ -23,7 +25,7 @@ import type {
 } from "./types";
 
 export const GroupDetails: Operation<GroupDetailsQuery, GroupDetailsQueryVariables> = {
-  id: "ebfb5c1bf31cfcc57ece8b0c060e0915473a9750bcf68eb87491fdda68a831a3",
+  id: "f6a441a249a9192ef4cfbaabc5c93670aa88babbd2eb4f458cb12b8321533b94",
   name: "GroupDetails",
 };
 export const GroupJobs: Operation<GroupJobsQuery, GroupJobsQueryVariables> = {
@@ -37,6 +39,10 @@ export const JobLive: Operation<JobLiveSubscription, JobLiveSubscriptionVariable
 export const CreateGroup: Operation<CreateGroupMutation, CreateGroupMutationVariables> = {
   id: "440c31937e7e0709ba8fe3e896f5b82a45bbed542988f48e909fa6251f22185e",
   name: "CreateGroup",
+};
+export const UpdateGroup: Operation<UpdateGroupMutation, UpdateGroupMutationVariables> = {
+  id: "2bcb471e5b16c03f7c47de235f3fea4e3f01ca1bb781a7d52c8aed50b930131d",
+  name: "UpdateGroup",
 };
 export const DeleteGroup: Operation<DeleteGroupMutation, DeleteGroupMutationVariables> = {
   id: "85aacbfdf445fbfb42f9881868db8cedf790f93e51395ea537ecd3f41c6e7454",

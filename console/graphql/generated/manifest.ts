@@ -25,11 +25,11 @@ export const ManifestList: Operation<ManifestListQuery, ManifestListQueryVariabl
   name: "ManifestList",
 };
 export const ManifestRuns: Operation<ManifestRunsQuery, ManifestRunsQueryVariables> = {
-  id: "4770ef6e4e9af367aa47ada6ec2a2da528f9f7eb3bb9b9f299249b9f98392f5c",
+  id: "50416c705e92bd679bd7e07cf5b718d35e94ac14df32a6abe8967178f12b92a5",
   name: "ManifestRuns",
 };
 export const StuckRuns: Operation<StuckRunsQuery, StuckRunsQueryVariables> = {
-  id: "abb146d40c599d5ffdeae25d76bd8cae344eb3fb96f01e7c6e626f0a115f4445",
+  id: "3a83171ca29f08a906a30ab1f3f952398660a729db92e71d5c7088e935207bd1",
   name: "StuckRuns",
 };
 export const RunHistory: Operation<RunHistoryQuery, RunHistoryQueryVariables> = {

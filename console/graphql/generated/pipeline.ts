@@ -19,11 +19,11 @@ import type {
 } from "./types";
 
 export const PipelineDetails: Operation<PipelineDetailsQuery, PipelineDetailsQueryVariables> = {
-  id: "504de14d691e17132453128988bd195f3e9b7fcf633c2230eea9748e7691f639",
+  id: "fda506534cdbadd5dc234367e842e5b72b8290b43e561a928ff0f5d1a42b0732",
   name: "PipelineDetails",
 };
 export const PipelineVersions: Operation<PipelineVersionsQuery, PipelineVersionsQueryVariables> = {
-  id: "25bc79d14e5a93a4bd4177847c360c0f7e1a5e54241333fca3193a6826162b7b",
+  id: "7eee045237d6843246a0a7f5aa055f8fe721bb0f0f7129550b2fd2648ffc9321",
   name: "PipelineVersions",
 };
 export const PipelineDiff: Operation<PipelineDiffQuery, PipelineDiffQueryVariables> = {

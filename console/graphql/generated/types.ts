@@ -468,6 +468,13 @@ export type GroupRoleInput = {
   role: Role;
 };
 
+/** The state of a group. */
+export type GroupState =
+  /** The group is in use. */
+  | "ENABLED"
+  /** In the group and in those below it nothing is made, changed or started. Everything can be read, and resources can be deleted and change their states and grants. */
+  | "DISABLED";
+
 /** The kind of an entry of the history. */
 export type HistoryAction =
   /** A group got access to the resource. */
@@ -925,6 +932,20 @@ export type UpdateCalculationInput = {
   parameters?: Array<ParameterInput> | null | undefined;
   /** The outputs that the calculation fills, 1 to 200. */
   outputs?: Array<OutputInput> | null | undefined;
+};
+
+/** The group to change. Fields that are left out stay as they are; null removes the description or the tags. */
+export type UpdateGroupInput = {
+  /** The path of the group; the root cannot be changed. */
+  path: string;
+  /** The display name of the group: 1 to 64 characters. */
+  name?: string | null | undefined;
+  /** The purpose of the group, of at most 1000 characters. */
+  description?: string | null | undefined;
+  /** The tags that mark the group: at most 16, with different keys. */
+  tags?: Array<TagInput> | null | undefined;
+  /** The new state of the group. */
+  state?: GroupState | null | undefined;
 };
 
 /** The changes to make to a metric. A field that is left out keeps its value, and null clears the value. */
@@ -2550,8 +2571,12 @@ export type GroupDetailsQuery = {
   group: {
     path: string;
     name: string;
+    description: string | null;
+    state: GroupState;
+    disabledThrough: string | null;
     createdAt: string | null;
     createdBy: string | null;
+    tags: Array<{ key: string; value: string }>;
     parent: { path: string } | null;
     children: { nodes: Array<{ path: string; name: string }>; pageInfo: { hasNextPage: boolean } };
     quotas: Array<{
@@ -2643,6 +2668,32 @@ export type CreateGroupMutation = {
         }>;
       }
     | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type UpdateGroupMutationVariables = Exact<{
+  input: UpdateGroupInput;
+}>;
+
+export type UpdateGroupMutation = {
+  updateGroup:
+    | { __typename: "UpdateGroupPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
     | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
@@ -2739,6 +2790,7 @@ export type RunFactsFragment = {
   leaseUntil: string | null;
   lastError: string | null;
   savedTo: string | null;
+  shredTypes: Array<string> | null;
   pipeline: string | null;
 };
 
@@ -2786,6 +2838,7 @@ export type ManifestRunsQuery = {
       leaseUntil: string | null;
       lastError: string | null;
       savedTo: string | null;
+      shredTypes: Array<string> | null;
       pipeline: string | null;
     }>;
     pageInfo: { hasNextPage: boolean; endCursor: string | null };
@@ -2816,6 +2869,7 @@ export type StuckRunsQuery = {
       leaseUntil: string | null;
       lastError: string | null;
       savedTo: string | null;
+      shredTypes: Array<string> | null;
       pipeline: string | null;
     }>;
     pageInfo: { hasNextPage: boolean; endCursor: string | null };
@@ -3063,6 +3117,7 @@ export type PipelineDetailsQuery = {
     createdBy: string;
     updatedAt: string;
     updatedBy: string;
+    activeFrom: string;
     groups: Array<string>;
     tags: Array<{ key: string; value: string }>;
     transformer: {
@@ -3114,6 +3169,7 @@ export type PipelineVersionsQuery = {
         labels: Array<string>;
         updatedAt: string;
         updatedBy: string;
+        activeFrom: string;
       }>;
       pageInfo: { hasNextPage: boolean; endCursor: string | null };
     };

@@ -2,7 +2,7 @@ import { ArrowDown, ArrowUp, Play, Trash2 } from "lucide-react";
 import { type DragEvent, useState } from "react";
 import { payloadOf } from "../../app/failure";
 import { playTracks } from "../../app/playQueue";
-import { useAction, useAnswer, usePages } from "../../app/queries";
+import { useAction, usePages } from "../../app/queries";
 import { MoveEntries, PlaylistTracks, RemoveEntries } from "../../graphql/generated/audio";
 import { Answered, Empty, Missing, More, Problem } from "../../parts/state";
 import { toQueued } from "./TrackList";
@@ -20,13 +20,13 @@ export function placeAfter(
 
 /** A playlist, reordered by drag and by buttons; what others changed meanwhile is said. */
 export function PlaylistEntries({ id }: { id: string }) {
-  const head = useAnswer(PlaylistTracks, { id });
   const pages = usePages(PlaylistTracks, { id }, (page) => page.playlist?.entries);
   const move = useAction(MoveEntries, (data) => payloadOf(data.movePlaylistEntries));
   const remove = useAction(RemoveEntries, (data) => payloadOf(data.removePlaylistEntries));
   const [dragged, setDragged] = useState<number | null>(null);
   const entries = pages.nodes ?? [];
-  const version = head.data?.playlist?.version ?? 0;
+  const head = pages.data?.pages[0];
+  const version = head?.playlist?.version ?? 0;
   const moveTo = (from: number, to: number) => {
     const entry = entries[from];
     const after = placeAfter(
@@ -37,7 +37,7 @@ export function PlaylistEntries({ id }: { id: string }) {
     if (!entry || after === undefined) return;
     move.mutate(
       { input: { id, entryIds: [entry.id], after, expectedVersion: version } },
-      { onError: () => void Promise.all([head.refetch(), pages.refetch()]) },
+      { onError: () => void pages.refetch() },
     );
   };
   const drop = (event: DragEvent, to: number) => {
@@ -47,7 +47,7 @@ export function PlaylistEntries({ id }: { id: string }) {
   };
   const playable = entries.flatMap(({ audio }) => (audio ? [toQueued(audio)] : []));
   return (
-    <Answered query={head} what="the playlist" isPart>
+    <Answered query={{ ...pages, data: head }} what="the playlist" isPart>
       {({ playlist }) =>
         playlist ? (
           <section className="stack" aria-label="Playlist">

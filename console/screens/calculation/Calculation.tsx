@@ -4,10 +4,10 @@ import { useAnswer } from "../../app/queries";
 import { CalculationDetails } from "../../graphql/generated/calculation";
 import type { CalculationDetailsQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
+import { AsAt, missingAsAt } from "../../parts/AsAt";
 import { Formula } from "../../parts/Formula";
 import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
-import { Answered, Missing } from "../../parts/state";
-import { TimeField } from "../../parts/TimeRange";
+import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { UsedBy } from "../../parts/UsedBy";
 import { TryOut } from "./TryOut";
@@ -16,19 +16,18 @@ type Shown = NonNullable<CalculationDetailsQuery["calculation"]>;
 
 /** A calculation: its formula, its versions, and what it gives for values of the reader's. */
 export default function Calculation({ id }: { id: string }) {
-  const { search, change } = useAddress();
+  const { search } = useAddress();
   const asAt = search.get("at");
   const query = useAnswer(CalculationDetails, { id, asAt }, { keep: true });
   useTitle(query.data?.calculation?.name);
+  const missing = missingAsAt("calculation", asAt);
   return (
-    <Answered query={query} what="the calculation">
+    <Answered query={query} what="the calculation" missing={missing}>
       {({ calculation }) =>
         calculation ? (
           <>
             <Head calculation={calculation} />
-            <div className="row">
-              <TimeField label="As it was at" value={asAt} onChange={(at) => change({ at })} />
-            </div>
+            <AsAt key="at" />
             <Formula formula={calculation.formula} group={calculation.owner} />
             <p className="muted">
               Gives {calculation.outputs.map(({ key, label }) => label ?? key).join(", ")}.
@@ -41,7 +40,7 @@ export default function Calculation({ id }: { id: string }) {
             <Versions calculation={calculation} />
           </>
         ) : (
-          <Missing what="calculation" />
+          missing
         )
       }
     </Answered>

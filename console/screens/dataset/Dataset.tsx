@@ -3,21 +3,22 @@ import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { DatasetDetails } from "../../graphql/generated/dataset";
 import { useAddress } from "../../parts/address";
+import { AsAt, missingAsAt } from "../../parts/AsAt";
 import { formatBytes, formatName } from "../../parts/format";
 import { CopyButton, Digits, StateBadge, TagPills, Time } from "../../parts/marks";
-import { Answered, Missing } from "../../parts/state";
-import { TimeField } from "../../parts/TimeRange";
+import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { UsedBy } from "../../parts/UsedBy";
 
 /** A reference dataset: its columns, its versions and its file. */
 export default function Dataset({ id }: { id: string }) {
-  const { search, change } = useAddress();
+  const { search } = useAddress();
   const asAt = search.get("at");
   const query = useAnswer(DatasetDetails, { id, asAt }, { keep: true });
   useTitle(query.data?.referenceDataset?.name);
+  const missing = missingAsAt("dataset", asAt);
   return (
-    <Answered query={query} what="the dataset">
+    <Answered query={query} what="the dataset" missing={missing}>
       {({ referenceDataset: dataset }) =>
         dataset ? (
           <>
@@ -41,9 +42,7 @@ export default function Dataset({ id }: { id: string }) {
                 </a>
               ) : null}
             </header>
-            <div className="row">
-              <TimeField label="As it was at" value={asAt} onChange={(at) => change({ at })} />
-            </div>
+            <AsAt key="at" />
             <p>
               <Digits value={dataset.content.rowCount} /> rows,{" "}
               {formatBytes(dataset.content.sizeBytes)}, found by{" "}
@@ -87,7 +86,7 @@ export default function Dataset({ id }: { id: string }) {
             </section>
           </>
         ) : (
-          <Missing what="dataset" />
+          missing
         )
       }
     </Answered>

@@ -1,10 +1,9 @@
 import { Plus, Trash2 } from "lucide-react";
-import { useState } from "react";
 import type { FieldProblem } from "../../app/failure";
 import type { State, ValueType } from "../../graphql/generated/types";
 import { Field, GroupField } from "../../parts/fields";
 import { formatName } from "../../parts/format";
-import { RemovablePill } from "../../parts/marks";
+import { TagFields } from "../../parts/TagFields";
 import {
   type Draft,
   type DraftFormula,
@@ -77,7 +76,11 @@ export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProp
           onChange={(event) => onChange({ description: event.target.value })}
         />
       </Field>
-      <TagFields draft={draft} onChange={onChange} />
+      <TagFields
+        tags={draft.tags}
+        onChange={(tags) => onChange({ tags })}
+        hint=", such as energy/gas"
+      />
       {kind === "metric" ? (
         <MetricFields draft={draft} problems={problems} onChange={onChange} />
       ) : (
@@ -159,42 +162,6 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
         />
       ) : null}
     </>
-  );
-}
-
-function TagFields({ draft, onChange }: Pick<DraftFieldsProps, "draft" | "onChange">) {
-  const [key, setKey] = useState("");
-  const [value, setValue] = useState("");
-  const add = () => {
-    if (!key.trim() || !value.trim()) return;
-    onChange({ tags: [...draft.tags, { key: key.trim(), value: value.trim() }] });
-    setKey("");
-    setValue("");
-  };
-  return (
-    <fieldset className="stack tight">
-      <legend>Tags</legend>
-      <div className="pills">
-        {draft.tags.map((tag, index) => (
-          <RemovablePill
-            key={`${tag.key} ${tag.value}`}
-            label={`${tag.key} ${tag.value}`}
-            onRemove={() => onChange({ tags: withEntry(draft.tags, index, null) })}
-          />
-        ))}
-      </div>
-      <div className="row">
-        <Field label="Tag key">
-          <input value={key} onChange={(event) => setKey(event.target.value)} />
-        </Field>
-        <Field label="Tag value, such as energy/gas">
-          <input value={value} onChange={(event) => setValue(event.target.value)} />
-        </Field>
-        <button type="button" className="button" onClick={add}>
-          Add the tag
-        </button>
-      </div>
-    </fieldset>
   );
 }
 

@@ -1,4 +1,4 @@
-import { FolderPlus, Trash2 } from "lucide-react";
+import { FolderPlus, Pencil, Trash2 } from "lucide-react";
 import { useState, type SubmitEvent } from "react";
 import { payloadOf } from "../../app/failure";
 import { useAction } from "../../app/queries";
@@ -8,32 +8,44 @@ import { Field } from "../../parts/fields";
 import { formatName } from "../../parts/format";
 import { ModalDialog } from "../../parts/ModalDialog";
 import { Problem } from "../../parts/state";
+import { GroupChange, type ShownGroup } from "./GroupChange";
 import { amountOf, type Quota } from "./Groups";
 
 interface GroupActionsProps {
-  path: string;
+  group: ShownGroup;
   role: string | null;
-  quotas: readonly Quota[];
-  children: number;
 }
 
-/** What an administrator may do: a group below, or an end to this one. */
-export function GroupActions({ path, role, quotas, children }: GroupActionsProps) {
-  const [shown, setShown] = useState<"create" | "delete" | null>(null);
+/** What an administrator may do: a group below, a change of this one, or an end to it. */
+export function GroupActions({ group, role }: GroupActionsProps) {
+  const [shown, setShown] = useState<"create" | "change" | "delete" | null>(null);
   if (role !== "ADMIN") return null;
+  const { path } = group;
+  const close = () => setShown(null);
   return (
     <div className="row">
       <button type="button" className="button" onClick={() => setShown("create")}>
         <FolderPlus size={16} aria-hidden /> New group below
       </button>
       {path === "/" ? null : (
-        <button type="button" className="button danger" onClick={() => setShown("delete")}>
-          <Trash2 size={16} aria-hidden /> Delete
-        </button>
+        <>
+          <button type="button" className="button" onClick={() => setShown("change")}>
+            <Pencil size={16} aria-hidden /> Change
+          </button>
+          <button type="button" className="button danger" onClick={() => setShown("delete")}>
+            <Trash2 size={16} aria-hidden /> Delete
+          </button>
+        </>
       )}
-      {shown === "create" ? <Creation parent={path} onClose={() => setShown(null)} /> : null}
+      {shown === "create" ? <Creation parent={path} onClose={close} /> : null}
+      {shown === "change" ? <GroupChange group={group} onClose={close} /> : null}
       {shown === "delete" ? (
-        <Deletion path={path} quotas={quotas} groups={children} onClose={() => setShown(null)} />
+        <Deletion
+          path={path}
+          quotas={group.quotas ?? []}
+          groups={group.children.nodes.length}
+          onClose={close}
+        />
       ) : null}
     </div>
   );

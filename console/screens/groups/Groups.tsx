@@ -4,7 +4,7 @@ import { GroupDetails } from "../../graphql/generated/groups";
 import { Viewer } from "../../graphql/generated/shell";
 import { useAddress } from "../../parts/address";
 import { formatBytes, formatName, formatNumber } from "../../parts/format";
-import { Time } from "../../parts/marks";
+import { StateBadge, TagPills, Time } from "../../parts/marks";
 import { Answered, Missing } from "../../parts/state";
 import { presentTab, Tabs } from "../../parts/Tabs";
 import { useTitle } from "../../parts/title";
@@ -71,7 +71,17 @@ function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[]
                     </>
                   ) : null}
                 </p>
+                {group.description ? <p>{group.description}</p> : null}
+                <TagPills tags={group.tags} />
               </div>
+              {group.disabledThrough ? (
+                <p className="note note-warn">
+                  <StateBadge state="DISABLED" />{" "}
+                  {group.disabledThrough === group.path
+                    ? "Nothing is made, changed or started here or below."
+                    : `Nothing is made, changed or started here, because ${group.disabledThrough} is disabled.`}
+                </p>
+              ) : null}
               <p className="note">
                 {role
                   ? `You are ${formatName(role.role)} here, because of your role at ${role.group}.`
@@ -86,12 +96,7 @@ function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[]
                 </Link>
               </p>
               <Quotas quotas={group.quotas ?? []} />
-              <GroupActions
-                path={group.path}
-                role={role?.role ?? null}
-                quotas={group.quotas ?? []}
-                children={group.children.nodes.length}
-              />
+              <GroupActions group={group} role={role?.role ?? null} />
               <JobList group={group.path} />
               <History entries={group.history?.nodes ?? []} />
             </>

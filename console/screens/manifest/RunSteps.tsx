@@ -35,6 +35,11 @@ export function safeSteps(run: Pick<RunFactsFragment, "state" | "toSkip">): Step
   return canMend ? ["recover", "reset", ...skipping] : skipping;
 }
 
+/** The shredded types of a run, as they are typed. */
+export function readTypes(text: string): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
+}
+
 export function RunSteps({ place, run }: { place: Place; run: RunFactsFragment }) {
   const [step, setStep] = useState<Step | null>(null);
   return (
@@ -73,8 +78,10 @@ function StepDialog({ place, run, step, onClose }: StepDialogProps) {
   };
   const action = actions[step];
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    const { reason = "", savedTo } = readForm(event);
-    const input = { ...place, runId: run.runId, reason, ...(savedTo ? { savedTo } : {}) };
+    const { reason = "", savedTo, types } = readForm(event);
+    const shred = types === undefined ? {} : { shredTypes: readTypes(types) };
+    const folder = savedTo ? { savedTo } : {};
+    const input = { ...place, runId: run.runId, reason, ...folder, ...shred };
     action.mutate({ input }, { onSuccess: onClose });
   };
   return (
@@ -84,6 +91,11 @@ function StepDialog({ place, run, step, onClose }: StepDialogProps) {
         {(step === "recover" || step === "reset") && !run.savedTo ? (
           <Field label="Folder of its output, such as s3://bucket/stage/run=1/">
             <input name="savedTo" required />
+          </Field>
+        ) : null}
+        {step === "recover" && !run.shredTypes ? (
+          <Field label="Shredded types, separated by commas; empty if there are none">
+            <input name="types" />
           </Field>
         ) : null}
         <Field label="Reason, for the history">

@@ -4,10 +4,10 @@ import { useAnswer } from "../../app/queries";
 import { PipelineDetails } from "../../graphql/generated/pipeline";
 import type { PipelineDetailsQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
+import { AsAt, missingAsAt } from "../../parts/AsAt";
 import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
-import { Answered, Missing } from "../../parts/state";
+import { Answered } from "../../parts/state";
 import { presentTab, Tabs } from "../../parts/Tabs";
-import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
 import { TransformerTable } from "../../parts/TransformerTable";
 import { Access } from "./Access";
@@ -21,25 +21,19 @@ const TABS = ["Transforms", "Versions", "Executions", "Access", "Lineage"] as co
 
 /** A pipeline as it is, or as it was at a time. */
 export default function Pipeline({ id }: { id: string }) {
-  const { search, change } = useAddress();
+  const { search } = useAddress();
   const asAt = search.get("at");
   const query = useAnswer(PipelineDetails, { id, asAt }, { keep: true });
   useTitle(query.data?.pipeline?.name);
   const tab = presentTab(search, TABS);
+  const missing = missingAsAt("pipeline", asAt);
   return (
-    <Answered query={query} what="the pipeline">
+    <Answered query={query} what="the pipeline" missing={missing}>
       {({ pipeline }) =>
         pipeline ? (
           <>
             <Head pipeline={pipeline} />
-            <div className="row">
-              <TimeField label="As it was at" value={asAt} onChange={(at) => change({ at })} />
-              {asAt ? (
-                <button type="button" className="button" onClick={() => change({ at: null })}>
-                  As it is now
-                </button>
-              ) : null}
-            </div>
+            <AsAt key="at" />
             <Tabs names={TABS} label="Parts of the pipeline" />
             {tab === "Transforms" ? (
               <TransformerTable transformer={pipeline.transformer} group={pipeline.owner} />
@@ -50,7 +44,7 @@ export default function Pipeline({ id }: { id: string }) {
             {tab === "Lineage" ? <Lineage pipeline={pipeline} /> : null}
           </>
         ) : (
-          <Missing what="pipeline" />
+          missing
         )
       }
     </Answered>
@@ -58,8 +52,8 @@ export default function Pipeline({ id }: { id: string }) {
 }
 
 function Head({ pipeline }: { pipeline: ShownPipeline }) {
-  const { id, name, description, owner, version, state, tags, updatedAt, updatedBy, transformer } =
-    pipeline;
+  const { id, name, description, owner, version, state, tags, updatedAt, updatedBy } = pipeline;
+  const { activeFrom, transformer } = pipeline;
   return (
     <header>
       <div className="stack tight grow">
@@ -72,6 +66,11 @@ function Head({ pipeline }: { pipeline: ShownPipeline }) {
           <StateBadge state={state} />
           <span className="muted">
             version {version}, <Time at={updatedAt} /> by {updatedBy}
+            {activeFrom === updatedAt ? null : (
+              <>
+                , active from <Time at={activeFrom} />
+              </>
+            )}
           </span>
           <CopyButton text={id} what="the id" />
         </p>

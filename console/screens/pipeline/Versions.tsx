@@ -63,22 +63,28 @@ export function Versions({ id, newest }: { id: string; newest: number }) {
                 <th scope="col">Labels</th>
                 <th scope="col">State</th>
                 <th scope="col">Saved</th>
+                <th scope="col">Active from</th>
               </tr>
             </thead>
             <tbody>
-              {pages.nodes.map(({ version, name, state, labels, updatedAt, updatedBy }) => (
-                <tr key={version}>
-                  <td className="number">{version}</td>
-                  <td>{name}</td>
-                  <td>{labels.join(", ")}</td>
-                  <td>
-                    <StateBadge state={state} />
-                  </td>
-                  <td>
-                    <Time at={updatedAt} /> <span className="muted">by {updatedBy}</span>
-                  </td>
-                </tr>
-              ))}
+              {pages.nodes.map(
+                ({ version, name, state, labels, updatedAt, updatedBy, activeFrom }) => (
+                  <tr key={version}>
+                    <td className="number">{version}</td>
+                    <td>{name}</td>
+                    <td>{labels.join(", ")}</td>
+                    <td>
+                      <StateBadge state={state} />
+                    </td>
+                    <td>
+                      <Time at={updatedAt} /> <span className="muted">by {updatedBy}</span>
+                    </td>
+                    <td>
+                      <Time at={activeFrom} />
+                    </td>
+                  </tr>
+                ),
+              )}
             </tbody>
           </table>
         </div>
