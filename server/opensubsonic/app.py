@@ -7,6 +7,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Message, Receive
 
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.store import Store
@@ -93,6 +94,9 @@ MAX_ANSWER: Final = 8 * 1024 * 1024
 STRANGER_BYTES: Final = 4_096
 """Bytes of a URL and a form that are decoded before their caller is known."""
 
+STRANGER_BEGIN: Final = 65_536
+"""Bytes of a form that are received before its caller is known."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpenSubsonicApp:
@@ -133,11 +137,29 @@ class OpenSubsonicApp:
         query, body = request.scope["query_string"], b""
         if request.method == "POST":
             headers = request_headers(request.scope)
-            body = await read_body(headers, request.receive, self.limits)
+            receive = self._receive_from_callers(query, request.receive)
+            body = await read_body(headers, receive, self.limits)
         # They are decoded for callers only: strangers send no more than credentials.
         if len(query) + len(body) > STRANGER_BYTES:
             await authenticate(Parameters.credentials(query, body), self.authenticator)
         return Parameters.parse(query, body)
+
+    def _receive_from_callers(self, query: bytes, receive: Receive) -> Receive:
+        """Receive a form, of which strangers send a beginning only; raises SubsonicError."""
+        begin, is_caller = bytearray(), False
+
+        async def receive_part() -> Message:
+            nonlocal is_caller
+            message = await receive()
+            if not is_caller:
+                begin.extend(message.get("body", b""))
+                if len(begin) > STRANGER_BEGIN:
+                    credentials = Parameters.credentials(query, bytes(begin))
+                    await authenticate(credentials, self.authenticator)
+                    is_caller = True
+            return message
+
+        return receive_part
 
     async def _run(self, name: str, parameters: Parameters, as_json: bool) -> Response:
         if name == _EXTENSIONS:

@@ -65,7 +65,7 @@ class NgsiSettings(BaseSettings):
     )
     ngsi_region: str = Field(
         "eu-central-1",
-        min_length=1,
+        pattern=r"^[a-z0-9-]{1,64}$",
         description="AWS region of the destinations, with the store `dynamodb`.",
     )
     ngsi_batch_size: int = Field(

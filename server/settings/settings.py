@@ -164,6 +164,7 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
     )
     region: str | None = Field(
         None,
+        pattern=r"^[a-z0-9-]{1,64}$",
         description="AWS region. By default that of `AWS_REGION`, `AWS_DEFAULT_REGION` or the AWS "
         "configuration.",
     )
@@ -197,8 +198,7 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
     bucket: str | None = Field(
         None,
         validate_default=True,
-        min_length=3,
-        max_length=63,
+        pattern=r"^[A-Za-z0-9._-]{3,63}$",
         description="Name of the S3 bucket for files.",
     )
     s3_endpoint_url: str | None = Field(
@@ -206,7 +206,7 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
     )
     kms_key: str | None = Field(
         None,
-        min_length=1,
+        pattern="^[A-Za-z0-9:/_-]{1,2048}$",
         description="Id or ARN of the KMS key that encrypts the access keys of users' own buckets, "
         "on `dynamodb`. Without it the server stores no such access keys. The embedded store uses "
         "a key in the data directory.",

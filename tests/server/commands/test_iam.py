@@ -368,6 +368,20 @@ async def test_every_call_for_a_destination_is_permitted_and_no_other() -> None:
 
 
 @pytest.mark.usefixtures("_no_settings")
+@pytest.mark.parametrize(
+    "text", ["*", "a*b", "abc?", "${aws:username}", 'a"b', "a b", "äbc", "a\n"]
+)
+@pytest.mark.parametrize("setting", ["TABLE", "BUCKET", "REGION", "KMS_KEY", "NGSI_REGION"])
+def test_no_name_stands_for_more_than_one_thing(
+    setting: str, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(f"PENSTOCK_{setting}", text)
+    assert run(["iam"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"penstock: PENSTOCK_{setting}: ")
+
+
 @pytest.mark.parametrize("account", ["12345678901", "1234567890123", "*", "me"])
 def test_an_account_is_twelve_digits(account: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["iam", "--account", account]) == 2

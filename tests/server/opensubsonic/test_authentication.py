@@ -1,6 +1,7 @@
 """The callers of the OpenSubsonic API: an API key, and every refusal of what is none."""
 
 import logging
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -144,8 +145,34 @@ async def test_parameters_are_decoded_for_callers_alone(
     assert max(decoded) <= 16 * 2_049
     assert sum(decoded) <= 24 * 16 * 2_049
     key = player.parameters["apiKey"]
-    answer = await player.client.post("/rest/ping", content=f"{long}&apiKey={key}".encode())
+    answer = await player.client.post(
+        "/rest/ping", content=f"a={'%41' * 9_000}&apiKey={key}&{long}"
+    )
     assert 'status="ok"' in answer.text
+
+
+@pytest.mark.parametrize("given", ["", "u=ann&p=wrong", "apiKey=wrong"])
+async def test_strangers_send_a_beginning_only(
+    any_store: Store, player: Player, given: str
+) -> None:
+    sent = 0
+
+    async def form(begin: str) -> AsyncIterator[bytes]:
+        nonlocal sent
+        yield begin.encode()
+        for at in range(64):
+            sent = at
+            yield b"&a=" + b"b" * 10_000
+
+    for begin, url in ((given, "/rest/ping"), ("", f"/rest/ping?{given}")):
+        answer = await player.client.post(url, content=form(begin))
+        assert 'status="failed"' in answer.text
+        assert sent < 7
+    key = player.parameters["apiKey"]
+    for begin, url in ((f"apiKey={key}", "/rest/ping"), ("", f"/rest/ping?apiKey={key}")):
+        answer = await player.client.post(url, content=form(begin))
+        assert 'status="ok"' in answer.text
+        assert sent == 63
 
 
 @pytest.mark.parametrize("call", ["ping/", "ping.view/", "a/b", ""])
