@@ -250,6 +250,10 @@ DOCUMENTS = frozenset({"csv", "document", "text", "file"})
 OTHERS = frozenset(
     {
         "DeleteGroupInput.path",
+        "DeleteNgsiSamplesInput.entityId",
+        "DeleteNgsiSamplesInput.entityType",
+        "DeleteNgsiSamplesInput.service",
+        "DeleteNgsiSamplesInput.servicePath",
         "UpdateGroupInput.path",
         "DatasetTargetInput.key",
         "EvaluateInput.name",

@@ -27,7 +27,7 @@ from penstock.datastore.ngsi import (
     repository,
     table_names,
 )
-from penstock.datastore.ngsi.reading import aggregates, series
+from penstock.datastore.ngsi.reading import aggregates, positions, series
 from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.playlists import records as playlists
 from penstock.datastore.playlists.formats import document
@@ -73,6 +73,7 @@ RECORDS: dict[str, type] = {
     "NgsiBucket": aggregates.AggregateBucket,
     "NgsiChart": chart_records.Chart,
     "NgsiPointPage": chart_records.PointPage,
+    "NgsiPosition": positions.Position,
     "NgsiCounts": counts.IngestCounts,
     "NgsiDeadEntity": dead_letters.DeadEvent,
     "NgsiDeadLetter": dead_letters.DeadLetter,

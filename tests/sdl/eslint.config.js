@@ -45,6 +45,7 @@ const VALUES = [
   "NgsiEntity",
   "NgsiNamingRules",
   "NgsiPointPage",
+  "NgsiPosition",
   "NgsiPreview",
   "NgsiReplayed",
   "NgsiSample",
