@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Locator, Page, Response, expect
+from playwright.async_api import Browser, Locator, Page, Response, expect
 
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_sessions import issue_code
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.browser.conftest import LOCAL, Visit
+from tests.browser.console import visit_of
+from tests.support.server_process import RunningServer
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -71,6 +74,14 @@ async def choose_tab(page: Page, choice: Locator) -> None:
     await page.wait_for_function(f"before => ({ACTIVE_TAB}) !== before", arg=before)
 
 
+async def choose_example(page: Page, name: str) -> None:
+    """Choose the tab of an example, and the editor of its variables."""
+    tab = page.get_by_role("tab", name=name)
+    if await tab.get_attribute("aria-selected") != "true":
+        await choose_tab(page, tab)
+    await page.get_by_role("button", name="Variables").click()
+
+
 async def write(page: Page, query: str) -> None:
     await page.locator(f"{EDITOR} .view-lines").click()
     await page.keyboard.press("ControlOrMeta+A")
@@ -113,6 +124,14 @@ async def saved_headers(visit: Visit, headers: str) -> None:
 def assert_quiet(visit: Visit) -> None:
     assert visit.complaints == []
     assert visit.hosts <= set(LOCAL)
+
+
+@pytest.fixture(scope="module")
+async def examples(browser: Browser, sample_server: RunningServer) -> AsyncIterator[Visit]:
+    """A page for the tests of examples, each in a tab of its own: it takes seconds to load."""
+    async with visit_of(browser, sample_server.url, sample_server.data_dir) as visit:
+        await sign_in(visit)
+        yield visit
 
 
 async def test_the_first_example_runs_with_the_token_and_is_the_picture_of_the_readme(
@@ -166,19 +185,21 @@ async def test_the_page_completes_marks_makes_pretty_and_opens_its_documentation
     assert_quiet(visit)
 
 
-async def test_every_example_opens_in_a_tab_with_its_variables(visit: Visit) -> None:
-    page = await sign_in(visit)
-    examples = (await settings_of(page))["examples"]
+async def test_every_example_opens_in_a_tab_with_its_variables(examples: Visit) -> None:
+    page = examples.page
+    await page.get_by_role("button", name="Variables").click()
+    shown = (await settings_of(page))["examples"]
     tabs = page.locator(".graphiql-tab-button")
-    await expect(tabs).to_have_count(len(examples))
-    for number, example in enumerate(examples):
+    await expect(tabs).to_have_count(len(shown))
+    for number, example in enumerate(shown):
         await tabs.nth(number).click()
         first_line = example["query"].splitlines()[0].replace(" ", "\u00a0")
         await expect(page.locator(f"{EDITOR} .view-lines")).to_contain_text(first_line)
         variables = json.loads(example["variables"] or "{}")
         for name in variables:
             await expect(tool_editor(page)).to_contain_text(f'"{name}"')
-    assert_quiet(visit)
+    await page.wait_for_function(f"last => ({ACTIVE_TAB}) === last", arg=len(shown) - 1)
+    assert_quiet(examples)
 
 
 async def test_a_reload_finds_the_tabs_and_the_session_and_renews_it_while_it_can(
@@ -310,20 +331,20 @@ async def test_values_of_our_scalars_are_known_to_the_editor_of_variables(visit:
     assert_quiet(visit)
 
 
-async def test_an_example_that_runs_rows_knows_the_id_of_its_pipeline(visit: Visit) -> None:
-    page = await sign_in(visit)
-    await choose_tab(page, page.get_by_role("tab", name="RunRows"))
+async def test_an_example_that_runs_rows_knows_the_id_of_its_pipeline(examples: Visit) -> None:
+    page = examples.page
+    await choose_example(page, "RunRows")
     await expect(tool_editor(page)).to_contain_text('"pipelineId"')
     await expect(tool_editor(page)).not_to_contain_text("@pipeline")
     await run(page)
     await expect(page.locator(ANSWER)).to_contain_text('"SUCCESS"')
     await expect(page.locator(ANSWER)).to_contain_text("28.0765")
-    assert_quiet(visit)
+    assert_quiet(examples)
 
 
-async def test_the_example_of_costs_asks_for_them_with_its_header(visit: Visit) -> None:
-    page = await sign_in(visit)
-    await choose_tab(page, page.get_by_role("tab", name="WhatItCosts"))
+async def test_the_example_of_costs_asks_for_them_with_its_header(examples: Visit) -> None:
+    page = examples.page
+    await choose_example(page, "WhatItCosts")
     await page.get_by_role("button", name="Headers").click()
     await expect(tool_editor(page)).to_contain_text("X-Penstock-Cost")
     # The editor may still read the schema.
@@ -331,7 +352,7 @@ async def test_the_example_of_costs_asks_for_them_with_its_header(visit: Visit) 
         await run(page)
     answer = await (await heard.value).json()
     assert answer["extensions"]["cost"].keys() >= {"requested", "maximum", "rcu", "wcu", "calls"}
-    assert_quiet(visit)
+    assert_quiet(examples)
 
 
 async def test_the_page_acts_as_another_caller(visit: Visit) -> None:
