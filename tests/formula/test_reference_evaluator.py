@@ -1,5 +1,6 @@
 from collections.abc import Callable, Mapping
 
+import pytest
 from hypothesis import assume, event, given, settings
 
 from penstock.formula.checking.linker import link
@@ -24,6 +25,7 @@ def outcome(compute: Callable[[], Value]) -> object:
     return (type(value), text_of(value))
 
 
+@pytest.mark.thorough
 @settings(max_examples=400)
 @given(formulas(), ROWS)
 def test_generated_code_agrees_with_the_plain_reading_of_the_tree(
@@ -40,6 +42,7 @@ def test_generated_code_agrees_with_the_plain_reading_of_the_tree(
     assert outcome(lambda: compiled.run(row, DATA, EARLIER)) == plain
 
 
+@pytest.mark.thorough
 @settings(max_examples=150)
 @given(formulas(), ROWS)
 def test_an_explanation_has_the_result_of_the_evaluation(

@@ -90,6 +90,7 @@ async def test_a_value_that_is_there_is_not_waited_for() -> None:
     assert reads.batches == [["b"]]
 
 
+@pytest.mark.thorough
 async def test_each_caller_gets_the_error_of_a_key_and_none_is_left_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

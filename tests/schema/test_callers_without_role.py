@@ -494,6 +494,7 @@ def test_every_field_of_the_schema_has_a_case() -> None:
     assert resources | audio | LISTENERS_FIELDS == {*FIELDS}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("noun", KINDS)
 @pytest.mark.parametrize("outsider", OUTSIDERS)
 async def test_an_outsider_is_told_what_is_told_of_nothing(

@@ -81,6 +81,7 @@ async def codes_of(ask: Ask, name: str, identity: str, position: str) -> set[str
     return {error["extensions"]["code"] for answer in answers for error in answer.errors}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", LISTS)
 async def test_a_sealed_position_of_any_content_is_a_place_or_a_bad_argument(
     name: str,

@@ -68,6 +68,7 @@ async def ids(ask: Ask, count: int) -> list[str]:
     return [node["id"] for node in page["nodes"]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tags", [None, {"all": tag_inputs("all=1")}])
 async def test_a_page_with_versions_and_back_again_takes_as_many_calls_for_50_as_for_10(
     tags: Any, ask: Ask, traced_table: TracedTable

@@ -87,6 +87,7 @@ async def test_a_grant_is_no_difference(ask: Ask) -> None:
     assert change["path"] == "/state"
 
 
+@pytest.mark.thorough
 async def test_as_it_was_at_a_time_is_found_in_few_reads_and_not_before_the_first(
     store: Store, noun: str
 ) -> None:
