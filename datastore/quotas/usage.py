@@ -116,6 +116,42 @@ def kept_writes(before: Resource | None, after: Resource | None) -> list[Write]:
     return change_kept(kept_counter(before), kept_counter(after))
 
 
+def merge_kept(writes: Iterable[Write]) -> list[Write]:
+    """The writes with those that change the same row of what is kept made one.
+
+    Two things that change in one transaction may count in the same shard, and a transaction names
+    no row twice.
+    """
+    merged: list[Write] = []
+    places: dict[Key, int] = {}
+    for write in writes:
+        key = write.operation.key
+        both = _add_changes(merged[places[key]], write) if key in places else None
+        if both is not None:
+            merged[places[key]] = both
+            continue
+        places[key] = len(merged)
+        merged.append(write)
+    return merged
+
+
+def _add_changes(one: Write, other: Write) -> Write | None:
+    """One write for two that add to a row and change nothing else of it; None for others."""
+    first, second = one.operation, other.operation
+    if not isinstance(first, Update) or not isinstance(second, Update):
+        return None
+    if any(each.set or each.default or each.remove for each in (first, second)):
+        return None
+    names = {**first.add, **second.add}
+    conditions = tuple(each.condition for each in (first, second) if each.condition is not None)
+    both = Update(
+        key=first.key,
+        add={name: first.add.get(name, 0) + second.add.get(name, 0) for name in names},
+        condition=AllOf(conditions),
+    )
+    return Write(both, one.refusal)
+
+
 def change_kept(old: Counter | None, new: Counter | None) -> list[Write]:
     """The write that subtracts the amounts of `old` and adds those of `new`, if they differ.
 

@@ -30,7 +30,7 @@ from penstock.datastore.errors import (
 from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.history.rows import Action, entry_of, resource_writes
-from penstock.datastore.quotas.usage import count_kept, growth_of, kept_writes
+from penstock.datastore.quotas.usage import count_kept, growth_of, kept_writes, merge_kept
 from penstock.datastore.records import ReferenceDataset, Resource, State, VersionLabel
 from penstock.datastore.resources import idempotency
 from penstock.datastore.resources.content_check import check_content
@@ -469,7 +469,8 @@ class ResourceWriter(Generic[R]):
         gone = await find_gone(self.access.table, before, after, restores=extras.restores)
         used = use_writes(before, after, gone)
         logged = change_writes(self.kind, before, after, self.access.clock.now())
-        fixed = [*extras.receipt, *changes.first, *logged, *kept, *used, *extras.guards]
+        given = [*extras.receipt, *changes.first, *logged, *kept, *used, *extras.guards]
+        fixed = merge_kept(given)
         own_rows = 1 + _is_new_version(before, after)
         stepped = own_rows + len(fixed) + len(changes.rest) > MAX_OPERATIONS or (
             before is not None and before.stepped and await steps.are_pending(before.id)

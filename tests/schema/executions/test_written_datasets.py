@@ -1,10 +1,11 @@
 """Pipelines that write reference datasets, as clients save, run and read them."""
 
+from dataclasses import replace
 from typing import Any
 
 from penstock.datastore.store import Store
 from tests.schema.executions.test_executions import create_execution
-from tests.support.consistency_check import contents
+from tests.support.consistency_check import contents, faults
 from tests.support.graphql_client import Ask, as_caller
 
 DATASET = """mutation($input: CreateReferenceDatasetInput!) {
@@ -95,3 +96,17 @@ async def test_a_dataset_that_is_none_is_refused_at_its_field(ask: Ask) -> None:
         problem = {"path": ["transformer", "dataset", "id"], "code": "UNKNOWN_DATASET"}
         assert refused["problems"] == [problem]
     assert await contents(ask.store.table) == before
+
+
+async def test_a_version_may_count_in_the_row_in_which_its_execution_counts(store: Store) -> None:
+    ask = Ask(replace(store, shards=1))
+    dataset = await make_dataset(ask)
+    made = await ask.input(
+        PIPELINE, ADA, group="/usa", name="writer", transformer=transformer(dataset)
+    )
+    rows = [{"fuel": "gas", "co2": "2"}]
+    pipeline = made["pipeline"]["id"]
+    ran = await create_execution(ask, ADA, pipelineId=pipeline, mode="INLINE", rows=rows)
+    found = (await ask(SHOWN, {"id": ran["id"]}, ADA)).value
+    assert (found["state"], found["writtenDataset"]["version"]) == ("SUCCESS", 2)
+    assert await faults(store.table) == []
