@@ -59,7 +59,7 @@ function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[]
         {({ group }) =>
           group ? (
             <>
-              <div>
+              <div className="stack tight">
                 <h2>
                   <code>{group.path}</code>
                 </h2>
