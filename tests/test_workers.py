@@ -62,7 +62,7 @@ SHARED = """
         with open("made", "a") as file:
             file.write(f"{os.getpid()} ")
 
-    @pytest.mark.xdist_group("shared")
+    @pytest.mark.runs_together("shared")
     @pytest.mark.parametrize("number", range(20))
     def test_shares(made, number):
         with open("run", "a") as file:

@@ -19,7 +19,7 @@ from tests.browser.conftest import PATIENCE
 from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import RunningServer, running_server
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = pytest.mark.runs_together("browser")
 
 MINUTES = 20
 UPLOAD = """mutation($input: CreateAudioUploadInput!) { createAudioUpload(input: $input) {

@@ -11,7 +11,7 @@ from tests.browser.console import CONCRETE, ask, assert_quiet, go_to, open_conso
 from tests.install import skip_reason
 
 pytestmark = [
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.runs_together("browser"),
     pytest.mark.skipif(skip_reason("console") is not None, reason="the console has no packages"),
 ]
 

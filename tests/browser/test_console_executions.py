@@ -23,7 +23,7 @@ from tests.browser.test_console_task_sheet import make_trips
 from tests.install import skip_reason
 
 pytestmark = [
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.runs_together("browser"),
     pytest.mark.skipif(skip_reason("console") is not None, reason="the console has no packages"),
 ]
 

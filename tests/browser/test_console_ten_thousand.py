@@ -16,7 +16,7 @@ from tests.install import skip_reason
 from tests.support.server_process import RunningServer, running_server
 
 pytestmark = [
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.runs_together("browser"),
     pytest.mark.skipif(skip_reason("console") is not None, reason="the console has no packages"),
 ]
 

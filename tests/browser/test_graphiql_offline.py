@@ -18,7 +18,7 @@ from tests.browser.conftest import LOCAL, Visit
 from tests.browser.console import visit_of
 from tests.support.server_process import RunningServer
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = pytest.mark.runs_together("browser")
 
 PROJECT = Path(__file__).parents[2]
 EDITOR = ".graphiql-query-editor"

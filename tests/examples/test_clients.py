@@ -19,7 +19,7 @@ from tests.install import ROOT, skip_reason
 from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import VERIFY_TLS, running_server
 
-pytestmark = pytest.mark.xdist_group("clients")
+pytestmark = pytest.mark.runs_together("clients")
 
 CREATE = """mutation Create($name: String!, $material: String!) { createPipeline(input: {
   name: $name, tags: [{key: "source", value: "sap"}, {key: "material", value: $material}],

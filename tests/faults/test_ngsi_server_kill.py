@@ -31,7 +31,7 @@ from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import Client, Server, client, start_server
 from tests.support.server_process import VERIFY_TLS
 
-pytestmark = pytest.mark.xdist_group("kill")
+pytestmark = pytest.mark.runs_together("kill")
 
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
 WRITES = int(os.environ.get("KILL_WRITES", "100"))

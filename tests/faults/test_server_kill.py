@@ -25,7 +25,7 @@ from tests.support.consistency_check import faults
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
 from tests.support.penstock_command import Client, Server, client, start_server
 
-pytestmark = pytest.mark.xdist_group("kill")
+pytestmark = pytest.mark.runs_together("kill")
 
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
 WRITES = int(os.environ.get("KILL_WRITES", "100"))

@@ -30,7 +30,7 @@ from tests.support.stores import (
     skip_reason,
 )
 
-pytestmark = pytest.mark.xdist_group("store faults")
+pytestmark = pytest.mark.runs_together("store faults")
 
 GRANT = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename
   ... on GrantPipelinePayload { pipeline { id version groups } } } }"""

@@ -19,7 +19,7 @@ from tests.pages.shown_answers import AnswerDiffers, Names
 from tests.support.server_process import running_server
 from tests.support.stores import skip_reason
 
-pytestmark = pytest.mark.xdist_group("pages")
+pytestmark = pytest.mark.runs_together("pages")
 PAGES = pages_with_blocks()
 OPTIONS = {"docs/opensubsonic.md": ("--opensubsonic",)}
 """The options with which the server of a page runs."""

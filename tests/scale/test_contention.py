@@ -24,7 +24,7 @@ from tests.support.patience import HUNG_SECONDS
 from tests.support.sample_resources import SUPER, USA, make
 from tests.support.stores import dynoxide_endpoint, moto_endpoint, skip_reason
 
-pytestmark = pytest.mark.xdist_group("contention")
+pytestmark = pytest.mark.runs_together("contention")
 
 SERVERS = 2
 CLIENTS = 6

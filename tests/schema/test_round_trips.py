@@ -22,7 +22,7 @@ from tests.support.graphql_client import (
 from tests.support.stores import open_files, open_table
 from tests.support.table_interceptors import TracedTable
 
-pytestmark = pytest.mark.xdist_group("round trips")
+pytestmark = pytest.mark.runs_together("round trips")
 
 NESTED = """query($group: GroupPath, $first: Int, $tags: TagFilter) {
   pipelines(group: $group, first: $first, tags: $tags) { nodes {

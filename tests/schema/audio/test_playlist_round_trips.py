@@ -13,7 +13,7 @@ from tests.support.graphql_client import ROOT, Ask
 from tests.support.stores import open_table
 from tests.support.table_interceptors import TracedTable
 
-pytestmark = pytest.mark.xdist_group("round trips")
+pytestmark = pytest.mark.runs_together("round trips")
 
 ENTRIES = """query($id: ID!, $first: Int) { playlist(id: $id) { name rating
   entries(first: $first) { nodes { title missing audio { title favouriteAt rating playCount

@@ -13,7 +13,7 @@ from penstock.server.commands.checks.running_server import _judge_clock
 from penstock.server.settings.unknown_variables import describe_unknown_variables
 from tests.support.penstock_command import Server, start_server
 
-pytestmark = pytest.mark.xdist_group("lists of the command line")
+pytestmark = pytest.mark.runs_together("lists of the command line")
 
 PAGE = "http://localhost:5173"
 

@@ -22,7 +22,7 @@ from tests.support.penstock_command import Client, Server, client, penstock, sta
 from tests.support.server_process import VERIFY_TLS, free_port
 
 # The tests share a server whose catalogue takes a while to seed.
-pytestmark = pytest.mark.xdist_group("serving")
+pytestmark = pytest.mark.runs_together("serving")
 
 SIZE = 2_000
 FIND = """query($group: GroupPath!, $tags: TagFilter!) {

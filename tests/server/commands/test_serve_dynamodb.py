@@ -10,7 +10,7 @@ from tests.support.graphql_client import CREATE, CREATE_GROUP, draft
 from tests.support.penstock_command import client, penstock, start_server
 from tests.support.stores import REGION, aws_environment, moto_endpoint
 
-pytestmark = pytest.mark.xdist_group("serving dynamodb")
+pytestmark = pytest.mark.runs_together("serving dynamodb")
 
 
 def store(table: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from tests.server.hostile.raw_connection import CloseFrame, ConnectionEnded, Con
 from tests.server.hostile.stream_messages import HANDSHAKES, INIT, frame, says, subscribes
 from tests.support.penstock_command import Server, start_server, token_of
 
-pytestmark = pytest.mark.xdist_group("silent websockets")
+pytestmark = pytest.mark.runs_together("silent websockets")
 
 MOST, SILENT = 200, 300
 ACK = '{"type":"connection_ack"}'

@@ -24,7 +24,7 @@ from tests.support.penstock_command import start_server
 from tests.support.server_process import VERIFY_TLS
 from tests.support.stores import open_store
 
-pytestmark = pytest.mark.xdist_group("bare proxy")
+pytestmark = pytest.mark.runs_together("bare proxy")
 
 TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+|penstock_[0-9a-f-]{36}_")
 REWRITTEN = ("host", "content-length", "transfer-encoding", "connection", "content-encoding")

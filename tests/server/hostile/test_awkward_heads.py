@@ -8,7 +8,7 @@ from tests.server.hostile.attacked_server import AttackedServer, open_attacked_s
 from tests.server.hostile.harm_checks import assert_good_request_is_served, assert_loop_goes_on
 from tests.server.hostile.raw_connection import Talk
 
-pytestmark = pytest.mark.xdist_group("awkward heads")
+pytestmark = pytest.mark.runs_together("awkward heads")
 
 SIZE = 30_000
 REPEATED = (

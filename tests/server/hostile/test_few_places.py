@@ -15,7 +15,7 @@ from tests.server.hostile.test_hostile_connections import (
 )
 from tests.support.patience import wait_until
 
-pytestmark = pytest.mark.xdist_group("few places")
+pytestmark = pytest.mark.runs_together("few places")
 
 PATIENT = {
     "PENSTOCK_HEAD_SECONDS": "600",

@@ -21,7 +21,7 @@ from tests.server.hostile.raw_connection import Conversation, Talk, address_of
 from tests.server.hostile.stream_messages import HANDSHAKES, INIT, frame, subscribes
 from tests.support.patience import HUNG_SECONDS
 
-pytestmark = pytest.mark.xdist_group("hostile connections")
+pytestmark = pytest.mark.runs_together("hostile connections")
 
 CAP = 60
 MEBI = 2**20

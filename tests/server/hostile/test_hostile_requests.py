@@ -31,7 +31,7 @@ from tests.server.hostile.stream_messages import (
 )
 from tests.server.hostile.variables import VARIABLES
 
-pytestmark = pytest.mark.xdist_group("hostile")
+pytestmark = pytest.mark.runs_together("hostile")
 
 REFUSED = (b"HTTP/1.1 400 ", b"HTTP/1.1 405 ")
 

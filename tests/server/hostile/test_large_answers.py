@@ -15,7 +15,7 @@ from tests.server.hostile.hostile_request import Offence
 from tests.server.hostile.raw_connection import Talk
 from tests.support.patience import wait_until
 
-pytestmark = pytest.mark.xdist_group("hostile")
+pytestmark = pytest.mark.runs_together("hostile")
 
 TURNS = 8
 MOST_GROWTH = 200 * 2**20

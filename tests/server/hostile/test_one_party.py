@@ -21,7 +21,7 @@ from tests.server.hostile.test_hostile_connections import (
 from tests.server.hostile.test_transfers import FORM, LARGE, ask, write_form
 from tests.support.patience import wait_until
 
-pytestmark = pytest.mark.xdist_group("one party")
+pytestmark = pytest.mark.runs_together("one party")
 
 PLACES, CROWD = 12, 40
 EVENTS = HEAD.replace(b"/graphql", b"/events/s3")

@@ -16,7 +16,7 @@ from tests.server.hostile.harm_checks import assert_good_request_is_served
 from tests.server.hostile.raw_connection import Talk, address_of
 from tests.support.patience import HUNG_SECONDS, wait_until
 
-pytestmark = pytest.mark.xdist_group("hostile transfers")
+pytestmark = pytest.mark.runs_together("hostile transfers")
 
 DESCRIPTORS = 256
 CROWD = 150

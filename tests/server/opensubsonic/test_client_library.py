@@ -14,7 +14,7 @@ from tests.support.patience import HUNG_SECONDS
 from tests.support.penstock_command import token_of
 from tests.support.server_process import VERIFY_TLS, RunningServer, running_server
 
-pytestmark = pytest.mark.xdist_group("opensubsonic")
+pytestmark = pytest.mark.runs_together("opensubsonic")
 
 CREATE = """mutation { createApiKey(input: {name: "player", roles: [{group: "/", role: READER}],
   expiresAt: "%s"}) { ... on CreateApiKeyPayload { secret } } }"""

@@ -45,7 +45,7 @@ from tests.support.consistency_check import faults
 from tests.support.patience import until
 from tests.support.sample_resources import SUPER, Watch, on_sqlite
 
-pytestmark = pytest.mark.xdist_group("cluster")
+pytestmark = pytest.mark.runs_together("cluster")
 
 distributed = pytest.importorskip("distributed", reason="penstock[dask]")
 cluster = pytest.importorskip("penstock.server.runtime.dask_cluster")

@@ -24,7 +24,7 @@ from tests.support.patience import until, wait_until
 from tests.support.penstock_command import Client, client, start_server
 from tests.support.sample_resources import NORTHWEST, SUPER, USA, create_groups, make
 
-pytestmark = pytest.mark.xdist_group("jobs")
+pytestmark = pytest.mark.runs_together("jobs")
 
 PIPELINES = 500
 STEPS = PIPELINES + 2

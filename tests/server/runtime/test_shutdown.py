@@ -18,7 +18,7 @@ from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import Server, start_server
 from tests.support.server_process import VERIFY_TLS
 
-pytestmark = pytest.mark.xdist_group("shutdown")
+pytestmark = pytest.mark.runs_together("shutdown")
 
 BODY = json.dumps({"query": "{ viewer { userId } }"}).encode()
 PATIENT = {

@@ -14,7 +14,7 @@ from tests.support.penstock_command import LAST_LINE
 from tests.support.server_process import environment
 from tests.support.warm_start import Program, start_program
 
-pytestmark = pytest.mark.xdist_group("stop signals")
+pytestmark = pytest.mark.runs_together("stop signals")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LOADING = ("penstock.server\n", "cyclopts.core\n", "strawberry\n")

@@ -21,7 +21,7 @@ from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import Server, start_server, token_of
 from tests.support.server_process import VERIFY_TLS
 
-pytestmark = pytest.mark.xdist_group("processes")
+pytestmark = pytest.mark.runs_together("processes")
 
 BURST = 200
 ASK = {"query": "{ viewer { userId } }"}

@@ -40,7 +40,7 @@ from tests.support.patience import HUNG_SECONDS, until
 from tests.support.server_process import environment
 from tests.support.warm_start import Program, start_program
 
-pytestmark = pytest.mark.xdist_group("pool")
+pytestmark = pytest.mark.runs_together("pool")
 
 LONG = b"distance,fuel\n" + b"1.5,gas\n" * 60_000
 LONG_OUTPUT = b"return,co2\r\n" + b"3,0.75\r\n" * 60_000

@@ -21,7 +21,7 @@ from tests.support.loop_clock import let_tasks_run
 from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import VERIFY_TLS, RunningServer, running_server
 
-pytestmark = pytest.mark.xdist_group("shutdown")
+pytestmark = pytest.mark.runs_together("shutdown")
 
 CREATE = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
   ...on CreatePipelinePayload { pipeline { id } } } }"""

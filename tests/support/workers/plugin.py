@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "xdist_group(name): tests that share something slow to make, and run together"
+        "markers", "runs_together(name): tests that share something slow to make, and run together"
     )
     if config.getoption("workers") > 1 and not config.getoption("usepdb"):
         config.pluginmanager.register(ForkedRun(config, config.getoption("workers")))

@@ -51,5 +51,5 @@ class Shares:
 
 def group_of(item: pytest.Item) -> str | None:
     """Return the name of what the test shares with others, which run before and after it."""
-    mark = item.get_closest_marker("xdist_group")
+    mark = item.get_closest_marker("runs_together")
     return None if mark is None else str(mark.args[0])

@@ -11,7 +11,7 @@ from penstock.server.command_line import run as run_command
 from penstock.server.samples.catalogue import sample_rows
 from tests.support.penstock_command import Server, client, start_server
 
-pytestmark = pytest.mark.xdist_group("lists of the command line")
+pytestmark = pytest.mark.runs_together("lists of the command line")
 
 SIZE = 12
 CREATE = """mutation($id: ID!) { createExecution(input: {pipelineId: $id}) {

@@ -30,7 +30,7 @@ from tests.support.penstock_command import (
 )
 from tests.support.server_process import VERIFY_TLS, free_port
 
-pytestmark = pytest.mark.xdist_group("run")
+pytestmark = pytest.mark.runs_together("run")
 
 PIPELINE = "oracle:aluminium:00001"
 GROUP = "/usa/northwest"
