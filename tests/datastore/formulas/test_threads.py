@@ -14,6 +14,7 @@ OTHER_THREADS = {"to_thread", "run_in_executor", "ThreadPoolExecutor", "Thread",
 ALLOWED = {
     "penstock.datastore.executions.run_one": "a worker's execution, which is no request",
     "penstock.datastore.executions.row_engine": "a worker's execution, which is no request",
+    "penstock.server.runtime.core_engine": "a worker's execution, which is no request",
     THREADS: "the formula threads",
 }
 
