@@ -144,11 +144,12 @@ async def serve_port(
         limiter = open_rate_limiter(settings, siblings)
         async with (
             watch_gates(gates),
-            run_jobs_in_background(store) as store,
+            open_destinations(settings) as destinations,
+            # Jobs delete samples, so they need the destinations.
+            run_jobs_in_background(with_ingest(store, settings, destinations, None)) as store,
             run_workers(store, settings, instrumentation, limiter.owe) as store,
             maintain_executions(store, settings),
             sweep_files_periodically(store),
-            open_destinations(settings) as destinations,
             run_sink(settings, store, destinations) as sink,
             open_app(
                 settings,
