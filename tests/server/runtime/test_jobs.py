@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from penstock.datastore.errors import Unavailable
@@ -20,9 +21,10 @@ from penstock.schema.core.relay import parse_global_id
 from penstock.server.runtime.maintenance import run_jobs_in_background
 from tests.datastore.jobs.sample_subtree import assert_only_the_rest, begin_deletion, follow, plant
 from tests.support.consistency_check import contents, faults
-from tests.support.patience import until, wait_until
-from tests.support.penstock_command import Client, client, start_server
+from tests.support.patience import HUNG_SECONDS, until, wait_until
+from tests.support.penstock_command import Client, client, start_server, token_of
 from tests.support.sample_resources import NORTHWEST, SUPER, USA, create_groups, make
+from tests.support.server_process import VERIFY_TLS
 
 pytestmark = pytest.mark.runs_together("jobs")
 
@@ -30,6 +32,17 @@ PIPELINES = 500
 STEPS = PIPELINES + 2
 CASCADE = """mutation { deleteGroup(input: {path: "/usa", cascade: true}) {
   ...on DeleteGroupPayload { job { id state } } } }"""
+NOTIFICATION = {
+    "subscriptionId": "s",
+    "data": [
+        {"id": id, "type": "car", "speed": {"type": "Number", "value": 7, "metadata": {}}}
+        for id in ("car0", "car1")
+    ],
+}
+STORED = """{ ngsiService(name: "vehicles") { counts { persisted } } }"""
+DELETE_SAMPLES = """mutation { deleteNgsiSamples(input: {
+  service: "vehicles", servicePath: "/4w", entityId: "car0", entityType: "car" }) {
+  ...on DeleteNgsiSamplesPayload { job { id } } } }"""
 JOB_STATE = "query($id: ID!) { job(id: $id) { state done total } }"
 COUNT = """{ tagKeys(kind: PIPELINE, group: "/usa", first: 1) { nodes { count } } }"""
 
@@ -196,3 +209,35 @@ async def expire_lease(table: Table, id: str) -> int:
     past = "2022-08-10T23:55:20.322Z"
     await table.transact([Update(key=JOB.key(id=id), set={"heldUntil": past})])
     return await _count_left(table)
+
+
+def has_stored(one: Client, samples: int) -> bool:
+    service = one.ask(STORED)
+    return service is not None and service["counts"]["persisted"] == samples
+
+
+def test_a_server_ends_a_deletion_of_samples(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
+    with (
+        start_server(tmp_path / "log", *options, PENSTOCK_NGSI_BATCH_TIMEOUT="0.1") as server,
+        client(server, data_dir, "/=admin") as one,
+    ):
+        headers = {
+            "authorization": f"Bearer {token_of(data_dir, '/=admin')}",
+            "fiware-service": "vehicles",
+            "fiware-servicepath": "/4w",
+        }
+        answer = httpx.post(
+            f"{server.url}/v2/notify",
+            json=NOTIFICATION,
+            headers=headers,
+            timeout=HUNG_SECONDS,
+            verify=VERIFY_TLS,
+        )
+        assert answer.status_code == 200, answer.text
+        wait_until(lambda: has_stored(one, 2))
+        id = one.ask(DELETE_SAMPLES)["job"]["id"]
+        wait_until(lambda: is_over(one, id))
+        assert one.ask(JOB_STATE, id=id) == {"state": "DONE", "done": 1, "total": None}
+        assert server.end() == 0
