@@ -24,7 +24,7 @@ from penstock.server.runtime.part_processes import PartProcess, start_part_proce
 from penstock.transform.csv_parts import PartCutter, RecordPart, first_record_end, transform_blocks
 from penstock.transform.csv_records import MAX_RECORD
 from penstock.transform.csv_transform import CsvTransform, PartContext
-from penstock.transform.outcome import OutputChunk, RowCounts
+from penstock.transform.outcome import OutputChunk
 
 LEAST_BYTES: Final = 8 * 1024 * 1024
 """The size from which it pays to start processes."""
@@ -55,21 +55,17 @@ class CoreEngine:
     part_bytes: int = PART_BYTES
     kept_bytes: int = KEPT_BYTES
 
-    async def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
+    def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         is_small = task.size < self.least_bytes or task.execution.mode is ExecutionMode.INLINE
-        found = LOCAL_ENGINE.steps(files, task) if is_small else self._steps_apart(files, task)
-        async with aclosing(found) as steps:
-            async for step in steps:
-                yield step
+        return LOCAL_ENGINE.steps(files, task) if is_small else self._steps_apart(files, task)
 
     async def _steps_apart(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         header = CsvTransform(task.program, task.execution.max_failed_rows)
-        counts = JoinedCounts(task, RowCounts())
+        counts = JoinedCounts(task)
         async with aclosing(
             regroup_blocks(files.read(read_key(task.execution)), STEP_BYTES)
         ) as data:
-            first = await _read_first_record(data)
-            end = first_record_end(first) or len(first)
+            first, end = await _read_first_record(data)
             for written in transform_blocks(header, [first[:end]]):
                 yield EngineStep(written, counts.ending_with(header.ending))
             if header.ending.refusal is not None:
@@ -86,14 +82,19 @@ class CoreEngine:
                         yield step
 
 
-async def _read_first_record(data: AsyncIterator[bytes]) -> bytes:
-    """Return the bytes in which the first record ends, or as many as a record may have."""
+async def _read_first_record(data: AsyncIterator[bytes]) -> tuple[bytes, int]:
+    """Return the bytes in which the first record ends, and where; it may be all that there is.
+
+    Of a record that is too large it reads no more than shows that.
+    """
     first = b""
     async for block in data:
         first += block
-        if first_record_end(first) or len(first) > MAX_RECORD:
+        if end := first_record_end(first):
+            return first, end
+        if len(first) > MAX_RECORD:
             break
-    return first
+    return first, len(first)
 
 
 async def _cut_parts(

@@ -43,7 +43,6 @@ from penstock.server.runtime.joined_parts import JoinedCounts
 from penstock.transform.csv_records import PartSurvey, RecordSpan, record_spans, surveyed_encoding
 from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.header import FileForm
-from penstock.transform.outcome import RowCounts
 
 PART_BYTES: Final = 16 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
@@ -70,12 +69,9 @@ class Cluster:
     part_bytes: int = PART_BYTES
     connect_seconds: float = CONNECT_SECONDS
 
-    async def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
+    def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         small = task.size <= self.part_bytes or task.execution.mode is ExecutionMode.INLINE
-        found = LOCAL_ENGINE.steps(files, task) if small else self._steps_on_cluster(files, task)
-        async with aclosing(found) as steps:
-            async for step in steps:
-                yield step
+        return LOCAL_ENGINE.steps(files, task) if small else self._steps_on_cluster(files, task)
 
     async def _steps_on_cluster(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         try:
@@ -111,7 +107,7 @@ class _InputMapping:
         header = CsvTransform(self.task.program, self.task.execution.max_failed_rows)
         top = found[0].start if found else self.task.size
         data = self.files.read(read_key(self.task.execution), end=top)
-        counts = JoinedCounts(self.task, RowCounts())
+        counts = JoinedCounts(self.task)
         async with aclosing(run_transform(header, data)) as steps:
             async for written, ending in steps:
                 yield EngineStep(written, counts.ending_with(ending))

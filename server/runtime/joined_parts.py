@@ -9,9 +9,9 @@ from penstock.transform.outcome import RowCounts, TransformEnding
 class JoinedCounts:
     """The counts of the parts so far; every ending is that of one machine at the same place."""
 
-    def __init__(self, task: RowTask, above: RowCounts) -> None:
+    def __init__(self, task: RowTask) -> None:
         self._task = task
-        self.counts = above
+        self.counts = RowCounts()
 
     def ends_execution(self, part: TransformEnding) -> bool:
         """Whether the execution ends within a part that was transformed by itself."""
