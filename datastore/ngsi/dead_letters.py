@@ -19,7 +19,7 @@ from penstock.datastore.ngsi.events import (
     Json,
     LineFiles,
     SegmentStruct,
-    walk_old_files,
+    delete_old_files,
     write_json,
 )
 from penstock.datastore.ngsi.options import Persistence
@@ -250,12 +250,7 @@ class LetterFiles:
 
         Files of releases that did not put them into a folder for each day stay.
         """
-        deleted = 0
-        async for page in walk_old_files(self.lines.files, FOLDER, moment):
-            for key in page:
-                await self.lines.files.delete(key)
-            deleted += len(page)
-        return deleted
+        return await delete_old_files(self.lines.files, FOLDER, moment)
 
 
 def normalized_entity(update: EntityUpdate) -> Mapping[str, Any]:

@@ -170,6 +170,16 @@ async def walk_old_files(
         after = page[-1]
 
 
+async def delete_old_files(files: Files, folder: str, moment: datetime) -> int:
+    """Delete the files that `walk_old_files` yields; return their number."""
+    deleted = 0
+    async for page in walk_old_files(files, folder, moment):
+        for key in page:
+            await files.delete(key)
+        deleted += len(page)
+    return deleted
+
+
 def _compress_lines(values: Sequence[Any]) -> bytes:
     lines = b"".join(write_json(value) + b"\n" for value in values)
     # Without a timestamp, so that equal events give equal bytes.

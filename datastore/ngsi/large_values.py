@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.ngsi.events import identity_digest, walk_old_files
+from penstock.datastore.ngsi.events import delete_old_files, identity_digest
 from penstock.datastore.ngsi.rows import FILES_FIELD, METADATA_SUFFIX, RESERVED_FIELDS
 from penstock.datastore.objects.port import Files, single_chunk
 from penstock.datastore.table.limits import ITEM_BYTES, item_size, value_size
@@ -78,12 +78,7 @@ class LargeValues:
 
     async def delete_expired(self, now: datetime) -> int:
         """Delete the files of samples that expired a day ago or earlier; return their number."""
-        deleted = 0
-        async for page in walk_old_files(self.files, FOLDER, now - _MARGIN):
-            for file in page:
-                await self.files.delete(file)
-            deleted += len(page)
-        return deleted
+        return await delete_old_files(self.files, FOLDER, now - _MARGIN)
 
 
 def stored_values(item: Attributes) -> Mapping[str, StoredValue]:

@@ -34,10 +34,7 @@ def find_label(of: Resource, label: str) -> VersionLabel | None:
 
 def labelled_version(of: Resource, label: str) -> int:
     """The number of the version with a label; raises NotFound, about the label."""
-    found = find_label(of, label)
-    if found is None:
-        raise NotFound("No version has this label.", ("label",))
-    return found.version
+    return _require_label(of, label).version
 
 
 def labels_of_version(of: Resource, number: int) -> list[str]:
@@ -70,10 +67,15 @@ def with_label(of: R, given: VersionLabel, *, moves: bool) -> R:
 def without_label(of: R, label: str) -> R:
     """The resource without a label; raises NotFound and IllegalState."""
     _require_labels_allowed(of)
+    labels = _without(of, _require_label(of, label))
+    return replace(of, labels=tuple(labels), revision=of.revision + 1)
+
+
+def _require_label(of: Resource, label: str) -> VersionLabel:
     found = find_label(of, label)
     if found is None:
         raise NotFound("No version has this label.", ("label",))
-    return replace(of, labels=tuple(_without(of, found)), revision=of.revision + 1)
+    return found
 
 
 def _without(of: Resource, label: VersionLabel | None) -> list[VersionLabel]:
