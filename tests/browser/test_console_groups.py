@@ -63,6 +63,7 @@ async def change_group(page: Page) -> None:
     await dialog.get_by_role("checkbox", name="Enabled").uncheck()
     assert await find_faults(page) == []
     await dialog.get_by_role("button", name="Save").click()
+    await expect(dialog).to_have_count(0)
     await expect(group.get_by_text("Nothing is made, changed or started here")).to_be_visible()
     await expect(group.get_by_text("Meters on trial")).to_be_visible()
     await expect(group.get_by_role("list", name="Tags")).to_have_text("kind trial")

@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from unittest.mock import patch
 from uuid import uuid4
@@ -23,6 +22,7 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
+from tests.support.moto_server import serve_moto
 from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.server_process import free_port
 from tests.support.shared_clients import shared_client
@@ -163,13 +163,10 @@ def _one_authority() -> str:
 @cache
 def moto_endpoint() -> str:
     """Return the URL of this process's moto server (DynamoDB, S3), started at its first use."""
-    # The imports take half a second, and most test runs do not need them.
-    server = import_module("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server.start()
-    HELD.callback(server.stop)
-    _, port = server.get_host_and_port()
-    return f"http://127.0.0.1:{port}"
+    server = serve_moto()
+    HELD.callback(server.shutdown)
+    return f"http://127.0.0.1:{server.port}"
 
 
 @cache

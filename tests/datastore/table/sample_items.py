@@ -75,9 +75,3 @@ def moto_deviates(reason: str) -> pytest.MarkDecorator:
         [pytest.param(name, marks=marks) if name == "moto" else name for name in IMPLEMENTATIONS],
         indirect=True,
     )
-
-
-at_the_same_time = pytest.mark.parametrize(
-    "implementation", [name for name in IMPLEMENTATIONS if name != "moto"], indirect=True
-)
-"""For transactions at the same time, which moto does not keep apart: it loses some."""

@@ -22,7 +22,6 @@ from penstock.datastore.table.port import (
 )
 from tests.datastore.table.sample_items import (
     KB,
-    at_the_same_time,
     everything,
     item,
     make_sized_item,
@@ -127,20 +126,20 @@ async def test_a_write_does_puts_and_deletes(table: Table) -> None:
 
 
 async def test_a_transaction_of_100_operations_is_done(table: Table) -> None:
-    await store(table, (item("p", f"{number:03}", n=1) for number in range(50)))
+    await store(table, (item("p", f"{number:02}", n=1) for number in range(50)))
     operations: list[Operation] = [
-        *(Update(key=Key("p", f"{number:03}"), add={"n": 1}) for number in range(20)),
-        *(Delete(Key("p", f"{number:03}"), Exists()) for number in range(20, 40)),
-        *(Check(Key("p", f"{number:03}"), Exists()) for number in range(40, 50)),
-        *(Put(item("p", f"{number:03}"), Missing()) for number in range(50, 100)),
+        *(Update(key=Key("p", f"{number:02}"), add={"n": 1}) for number in range(20)),
+        *(Delete(Key("p", f"{number:02}"), Exists()) for number in range(20, 40)),
+        *(Check(Key("p", f"{number:02}"), Exists()) for number in range(40, 50)),
+        *(Put(item("p", f"{number:02}"), Missing()) for number in range(50, 100)),
     ]
 
     await table.transact(operations)
 
     assert await everything(table, "p") == [
-        *(item("p", f"{number:03}", n=2) for number in range(20)),
-        *(item("p", f"{number:03}", n=1) for number in range(40, 50)),
-        *(item("p", f"{number:03}") for number in range(50, 100)),
+        *(item("p", f"{number:02}", n=2) for number in range(20)),
+        *(item("p", f"{number:02}", n=1) for number in range(40, 50)),
+        *(item("p", f"{number:02}") for number in range(50, 100)),
     ]
 
 
@@ -179,7 +178,6 @@ async def test_a_check_changes_nothing(table: Table) -> None:
     assert await everything(table, "p") == [item(*KEY, n=1)]
 
 
-@at_the_same_time
 async def test_concurrent_sums_lose_nothing(table: Table) -> None:
     await asyncio.gather(
         *(
@@ -192,7 +190,22 @@ async def test_concurrent_sums_lose_nothing(table: Table) -> None:
     assert len(await everything(table, "q")) == 50
 
 
-@at_the_same_time
+async def test_a_refused_transaction_undoes_no_write_of_others(table: Table) -> None:
+    await store(table, [item(*KEY)])
+
+    async def refuse(n: int) -> None:
+        with pytest.raises(ConditionFailed):
+            await table.transact([Put(item("p", f"never{n}")), Put(item(*KEY, a=1), Missing())])
+
+    async def write(n: int) -> None:
+        await table.transact([Put(item("q", f"{n:02}"))])
+
+    await asyncio.gather(*(each(n) for n in range(20) for each in (refuse, write)))
+
+    assert await everything(table, "q") == [item("q", f"{n:02}") for n in range(20)]
+    assert await everything(table, "p") == [item(*KEY)]
+
+
 async def test_of_transactions_that_race_for_a_key_exactly_one_wins(table: Table) -> None:
     async def claim(name: str) -> str | None:
         try:

@@ -1,0 +1,45 @@
+"""A moto server that answers the requests of DynamoDB one after the other.
+
+moto copies its tables before a transaction, and restores the copies when it refuses: the copy fails
+if another thread writes meanwhile, and restoring it would undo what that thread wrote. It also
+changes the attributes of an item one by one. AWS does none of this.
+"""
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from threading import Lock, Thread
+from typing import Any, Final, TypeAlias
+
+from werkzeug.serving import BaseWSGIServer, make_server
+
+Application: TypeAlias = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+HOST: Final = "127.0.0.1"
+
+
+def serve_moto() -> BaseWSGIServer:
+    """Start moto (DynamoDB, S3) on a free port of loopback, in threads of this process.
+
+    `shutdown` of the server that is returned ends it.
+    """
+    # The imports take half a second, and most test runs do not need them.
+    moto = import_module("moto.server")
+    application = answer_in_turn(moto.DomainDispatcherApplication(moto.create_backend_app))
+    server = make_server(
+        HOST, 0, application, threaded=True, request_handler=moto.MotoRequestHandler
+    )
+    Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def answer_in_turn(application: Application) -> Application:
+    """Return the application with one request of DynamoDB at a time; others run beside it."""
+    turn = Lock()
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if not environ.get("HTTP_X_AMZ_TARGET", "").startswith("DynamoDB"):
+            return application(environ, start_response)
+        with turn:
+            return application(environ, start_response)
+
+    return answer
