@@ -20,7 +20,11 @@ from penstock.datastore.records import (
 )
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.resources.version_diff import ValueChange, diff_versions
-from penstock.datastore.resources.version_labels.labels import labelled_version, labels_of_version
+from penstock.datastore.resources.version_labels.labels import (
+    EITHER,
+    VersionName,
+    labels_of_version,
+)
 from penstock.datastore.roles import GroupPath, covers
 from penstock.datastore.table.items import Projection, record_type
 from penstock.datastore.table.layout import KIND_OF_LETTER, KINDS, KindDefinition
@@ -101,7 +105,7 @@ class EvaluationSubject(NamedTuple):
     name: str | None
     draft: CalculationDraft | None
     group: GroupPath | None
-    version: int | None
+    version: VersionName
 
 
 async def prepare_evaluation(
@@ -113,7 +117,7 @@ async def prepare_evaluation(
     """
     if sum(one is not None for one in (subject.id, subject.name, subject.draft)) != 1:
         raise Invalid([FieldProblem(["id"], "give either `id` or `name` or `draft`")])
-    if subject.draft is not None and subject.version is not None:
+    if subject.draft is not None and not subject.version.is_latest:
         raise Invalid([FieldProblem(["version"], "a draft has no versions")])
     evaluations = context.session.evaluations
     if subject.draft is not None:
@@ -229,21 +233,6 @@ async def delete(
     return _renew_resource(loaders, await deleting.delete(id, expected_version, force=force))
 
 
-class VersionName(NamedTuple):
-    """A version as a user names it: exactly one of its number and one of its labels is given."""
-
-    number: int | None
-    label: str | None
-
-    async def find(self, loaders: KindLoaders[R], id: str) -> int:
-        """Find the number; raises NotFound for a label that no version has."""
-        if (self.number is None) is (self.label is None):
-            raise Invalid([FieldProblem(["version"], "give either `version` or `label`")])
-        if self.number is not None:
-            return self.number
-        return labelled_version(await loaders.latest(id), self.label or "")
-
-
 async def restore(
     loaders: KindLoaders[R],
     id: str,
@@ -251,9 +240,18 @@ async def restore(
     expected_version: int,
     active_from: str | None,
 ) -> R:
-    writing, version = loaders.repository.writing, await named.find(loaders, id)
-    restored = await writing.restore(id, version, expected_version, active_from)
+    version = await _find_number(loaders, id, named)
+    restored = await loaders.repository.writing.restore(id, version, expected_version, active_from)
     return _renew_resource(loaders, restored)
+
+
+async def _find_number(loaders: KindLoaders[R], id: str, named: VersionName) -> int:
+    """Find the number of a version that must be named; a number by itself costs no read."""
+    if named.is_latest:
+        raise Invalid([FieldProblem(["version"], EITHER)])
+    if named.number is not None and named.label is None:
+        return named.number
+    return named.find(await loaders.latest(id))
 
 
 async def label(loaders: KindLoaders[R], id: str, version: int, text: str, *, moves: bool) -> R:

@@ -7,7 +7,7 @@ from functools import partial
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import formula_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache
-from penstock.datastore.errors import IllegalState, Invalid, NotFound
+from penstock.datastore.errors import IllegalState, Invalid
 from penstock.datastore.evaluation.evaluator import PreparedFormula
 from penstock.datastore.formulas.calculations import calculation_problems, signature_of
 from penstock.datastore.formulas.threads import run_in_formula_thread
@@ -21,6 +21,7 @@ from penstock.datastore.resources.calculation_refs import (
 from penstock.datastore.resources.dataset_prefetch import PrefetchedDatasets
 from penstock.datastore.resources.dataset_refs import find_dataset_uses
 from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.resources.version_labels.labels import LATEST, VersionName
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import CALCULATION
@@ -38,9 +39,9 @@ class Evaluations:
     tables: DatasetTableCache
 
     async def prepare_by_id(
-        self, id: str, version: int | None
+        self, id: str, version: VersionName = LATEST
     ) -> tuple[Calculation, PreparedFormula]:
-        """Prepare a version of a calculation, the latest if None: get latest, or get version too.
+        """Prepare a version of a calculation: get latest, and get version if it is an earlier one.
 
         Also returns the calculation as of that version. Raises IllegalState if the calculation is
         not enabled.
@@ -50,7 +51,7 @@ class Evaluations:
         )
 
     async def prepare_by_name(
-        self, name: str, group: GroupPath | None, version: int | None
+        self, name: str, group: GroupPath | None, version: VersionName = LATEST
     ) -> tuple[Calculation, PreparedFormula]:
         """Prepare a version of the calculation that the group sees under the name."""
         return await self._prepare_version(
@@ -79,21 +80,15 @@ class Evaluations:
         return await self._prepare(draft, library, ("draft", "formula"))
 
     async def _prepare_version(
-        self, latest: Calculation, version: int | None
+        self, latest: Calculation, version: VersionName
     ) -> tuple[Calculation, PreparedFormula]:
         if latest.state is not State.ENABLED:
             message = f"It is {latest.state.value}: it cannot be evaluated."
             raise IllegalState(message, latest.state.name)
-        found = latest if version is None else await self._read_version(latest, version)
+        found = await Versions(CALCULATION, self.access).read_named(latest, version)
         self.access.work.spend_more(formula_units(len(found.formula)))
         library = await read_visible_callees(self.access, CallOrigin.of(found), found.formula)
         return found, await self._prepare(found, library, ("calculation",))
-
-    async def _read_version(self, latest: Calculation, version: int) -> Calculation:
-        (found,) = await Versions(CALCULATION, self.access).by_number([(latest, version)])
-        if isinstance(found, NotFound):
-            raise found
-        return found
 
     async def _prepare(
         self, calculation: Calculation, library: CalledCalculations, path: tuple[str, ...]

@@ -26,6 +26,8 @@ from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files, single_chunk
 from penstock.datastore.records import Pipeline, State, Transformer
 from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.resources.version_labels.labels import LATEST, VersionName
+from penstock.datastore.resources.versions import Versions
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts, StaleRead
 from penstock.datastore.table.layout import PIPELINE
@@ -55,19 +57,20 @@ class DryRuns:
     files: Files
     tables: DatasetTableCache
 
-    async def run_saved(self, id: str, rows: Rows) -> DryRunResult:
-        """Run rows through the latest version of a pipeline: get latest.
+    async def run_saved(self, id: str, rows: Rows, version: VersionName = LATEST) -> DryRunResult:
+        """Run rows through a version of a pipeline: get latest, and get version if it is earlier.
 
-        Those may do it who may run the pipeline. Raises IllegalState if it is not enabled, and
-        otherwise what the creation of an execution raises.
+        What its formulas use is as it is now. Those may do it who may run the pipeline. Raises
+        IllegalState if it is not enabled, and otherwise what the creation of an execution raises.
         """
         pipeline = await ResourceReader(PIPELINE, self.access).one(id)
         require_run(self.access.caller, pipeline)
         if pipeline.state is not State.ENABLED:
             message = f"It is {pipeline.state.value}: it cannot be evaluated."
             raise IllegalState(message, pipeline.state.name)
-        output = await self._run(partial(pin_plan, self.access, pipeline), rows)
-        return DryRunResult(pipeline.version, output)
+        found = await Versions(PIPELINE, self.access).read_named(pipeline, version)
+        output = await self._run(partial(pin_plan, self.access, found), rows)
+        return DryRunResult(found.version, output)
 
     async def run_draft(
         self, group: GroupPath | None, transformer: Transformer, rows: Rows

@@ -13,6 +13,7 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Metric, Resource, VersionDate
 from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
 from penstock.datastore.resources.version_dates.active_from import find_dated
+from penstock.datastore.resources.version_labels.labels import VersionName
 from penstock.datastore.table.items import (
     Projection,
     load,
@@ -91,6 +92,13 @@ class Versions(Generic[R]):
         past = self.kind.record(**msgspec.structs.asdict(found))
         labels = tuple(one for one in of.labels if one.version <= past.version)
         return msgspec.structs.replace(past, labels=labels)
+
+    async def read_named(self, of: R, name: VersionName) -> R:
+        """Get a version of a known resource: none, or get version if it is an earlier one.
+
+        Raises NotFound for a number or label that no version has, and Invalid for both.
+        """
+        return await self._read_known(of, name.find(of))
 
     async def _find_undated(self, of: R, at: str) -> R | None:
         """Find the latest version at a time of those that name no start of their own."""

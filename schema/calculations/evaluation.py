@@ -7,6 +7,7 @@ from strawberry import UNSET
 
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.evaluation.evaluator import MAX_ROWS, PreparedFormula
+from penstock.datastore.resources.version_labels.labels import VersionName
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import resources
 from penstock.resolvers.resources import CalculationDraft, EvaluationSubject
@@ -141,6 +142,10 @@ class EvaluateInput:
             "draft has no versions."
         ),
     )
+    label: str | None = strawberry.field(
+        default=UNSET,
+        description="A label of the version to evaluate, instead of its number.",
+    )
     rows: list[Row] = strawberry.field(
         description=(
             f"The rows to evaluate, at most {MAX_ROWS}. Each gives the inputs of the formula "
@@ -155,7 +160,7 @@ class EvaluateInput:
             name=unset_to_none(self.name),
             draft=None if draft is None else draft.draft(),
             group=unset_to_none(self.group),
-            version=unset_to_none(self.version),
+            version=VersionName(unset_to_none(self.version), unset_to_none(self.label)),
         )
 
 

@@ -6,6 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.resources.version_labels.labels import VersionName
 from penstock.datastore.roles import GroupPath
 from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
@@ -56,7 +57,7 @@ EvaluatePipelineResult = Annotated[
 )
 class EvaluatePipelineInput:
     id: strawberry.ID | None = strawberry.field(
-        default=UNSET, description="The global id of a saved pipeline, whose latest version runs."
+        default=UNSET, description="The global id of a saved pipeline."
     )
     draft: TransformerInput | None = strawberry.field(
         default=UNSET,
@@ -67,6 +68,15 @@ class EvaluatePipelineInput:
         default=UNSET,
         description="The path of the group in which the draft would be saved. The default is the "
         "caller's default group.",
+    )
+    version: int | None = strawberry.field(
+        default=UNSET,
+        description="The number of the version to evaluate. The default is the latest version. A "
+        "draft has no versions.",
+    )
+    label: str | None = strawberry.field(
+        default=UNSET,
+        description="A label of the version to evaluate, instead of its number.",
     )
     rows: list[JSON] = strawberry.field(
         description="The rows to evaluate: 1 to 1,000 objects with the labels or keys of the "
@@ -88,10 +98,13 @@ class DryRunQuery:
         info: Info, input: InputOf[EvaluatePipelineInput]
     ) -> EvaluatePipelinePayload:
         id, draft = unset_to_none(input.id), unset_to_none(input.draft)
+        version = VersionName(unset_to_none(input.version), unset_to_none(input.label))
         rows = require_objects(input.rows)
         runs = info.context.session.executions.dry_runs
         if id is not None and draft is None:
-            ran = await runs.run_saved(parse_key("Pipeline", id), rows)
+            ran = await runs.run_saved(parse_key("Pipeline", id), rows, version)
+        elif draft is not None and id is None and not version.is_latest:
+            raise Invalid([FieldProblem(["version"], "a draft has no versions")])
         elif draft is not None and id is None:
             ran = await runs.run_draft(unset_to_none(input.group), draft.record(), rows)
         else:

@@ -6,6 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
+from penstock.datastore.resources.version_labels.labels import VersionName
 from penstock.resolvers import resources
 from penstock.schema.core.any_resource import AnyResource
 from penstock.schema.core.context import Info, unset_to_none
@@ -84,7 +85,7 @@ class RestoreMutation:
     ) -> RestoreVersionPayload:
         kind, key = find_kind(input.id)
         loaders = info.context.loaders.of(kind)
-        named = resources.VersionName(unset_to_none(input.version), unset_to_none(input.label))
+        named = VersionName(unset_to_none(input.version), unset_to_none(input.label))
         start = unset_to_none(input.active_from)
         restored = await resources.restore(loaders, key, named, input.expected_version, start)
         return RestoreVersionPayload(resource=restored)

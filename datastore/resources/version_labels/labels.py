@@ -4,7 +4,7 @@ Labels are no content: to set one makes no version. They are in the latest row, 
 unique without a row of its own, and is found without a read more.
 """
 
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -26,15 +26,37 @@ MAX_LABEL: Final = 64
 """The characters of a label."""
 
 
+class VersionName(NamedTuple):
+    """A version as a user names it: by its number or a label, or the latest by neither."""
+
+    number: int | None = None
+    label: str | None = None
+
+    @property
+    def is_latest(self) -> bool:
+        return self == LATEST
+
+    def find(self, of: Resource) -> int:
+        """Find the number of the version, which need not exist.
+
+        Raises NotFound for a label that no version has, and Invalid if both are given.
+        """
+        if self.number is not None and self.label is not None:
+            raise Invalid([FieldProblem(["version"], EITHER)])
+        if self.label is not None:
+            return _require_label(of, self.label).version
+        return of.version if self.number is None else self.number
+
+
+LATEST: Final = VersionName()
+EITHER: Final = "give either `version` or `label`"
+"""The refusal of a name of a version that is none."""
+
+
 def find_label(of: Resource, label: str) -> VersionLabel | None:
     """Find a label, however it is spelled; None if no version has it."""
     form = comparison_form(label) if len(label) <= MAX_LABEL else None
     return next((one for one in of.labels if comparison_form(one.label) == form), None)
-
-
-def labelled_version(of: Resource, label: str) -> int:
-    """The number of the version with a label; raises NotFound, about the label."""
-    return _require_label(of, label).version
 
 
 def labels_of_version(of: Resource, number: int) -> list[str]:

@@ -14,6 +14,7 @@ from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded, NotF
 from penstock.datastore.evaluation.evaluator import MAX_PARTS, MAX_ROWS, MAX_TEXT, EvaluatedRows
 from penstock.datastore.records import Calculation, Output, Parameter, State, ValueType
 from penstock.datastore.resources.dataset_prefetch import MAX_DATASETS, MAX_FIELDS
+from penstock.datastore.resources.version_labels.labels import VersionName
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET
@@ -64,7 +65,7 @@ async def save(
 async def evaluate(
     session: Session, of: Calculation, *rows: Mapping[str, object], **more: Any
 ) -> EvaluatedRows:
-    _, prepared = await session.evaluations.prepare_by_id(of.id, more.get("version"))
+    _, prepared = await session.evaluations.prepare_by_id(of.id, VersionName(more.get("version")))
     return await prepared.evaluate(rows or ({},))
 
 
@@ -129,10 +130,10 @@ async def test_a_version_is_evaluated_as_it_was_and_calls_what_there_is_now(stor
 async def test_a_calculation_is_found_by_name_from_a_group_below(store: Store) -> None:
     session = await create_groups(store)
     made = await save(session, USA, "inner", "1")
-    found, prepared = await session.evaluations.prepare_by_name("INNER", NORTHWEST, None)
+    found, prepared = await session.evaluations.prepare_by_name("INNER", NORTHWEST)
     assert (found, (await prepared.evaluate([{}])).values) == (made, (Decimal(1),))
     with pytest.raises(NotFound):
-        await session.evaluations.prepare_by_name("inner", EU, None)
+        await session.evaluations.prepare_by_name("inner", EU)
 
 
 async def test_names_mean_what_the_owner_of_each_formula_sees(store: Store) -> None:
@@ -162,13 +163,13 @@ async def test_what_the_caller_does_not_see_is_as_if_it_were_not_there(store: St
     assert await refusal_codes(ann, calls) == ["UNKNOWN_CALCULATION"]
     assert await refusal_codes(ann, deep) == ["INVALID_CALCULATION"]
     assert await code(ann, looks) == "UNKNOWN_DATASET"
-    _, prepared = await ann.evaluations.prepare_by_id(looks.id, None)
+    _, prepared = await ann.evaluations.prepare_by_id(looks.id)
     shown = await prepared.explain({})
     assert shown.failure is not None
     assert shown.failure.code == "UNKNOWN_DATASET"
     assert prepared.lookups.used == {}
     with pytest.raises(Invalid) as told:
-        await (await ann.evaluations.prepare_by_id(deep.id, None))[1].explain({})
+        await (await ann.evaluations.prepare_by_id(deep.id))[1].explain({})
     assert "42" not in str(told.value)
     assert await value(session, deep) == 43
     (secret,) = (await session.calculations.reading.by_name("secret", EU),)
@@ -242,7 +243,7 @@ async def test_datasets_are_read_at_the_version_asked_for(store: Store) -> None:
     fuels = await update_dataset(session, fuels, gas="2", oil="3")
     formula = "LOOKUP('fuels', 'gas', version=1) * 10 + LOOKUP('fuels', 'gas')"
     both = await save(session, USA, "both", formula)
-    _, prepared = await session.evaluations.prepare_by_id(both.id, None)
+    _, prepared = await session.evaluations.prepare_by_id(both.id)
     assert (await prepared.evaluate([{}])).values == (Decimal(12),)
     assert sorted(one.version for one in prepared.lookups.used.values()) == [1, 2]
     later = await save(
@@ -313,16 +314,16 @@ async def test_rows_steps_texts_and_parts_are_bounded(store: Store) -> None:
     assert (texts.value.maximum, texts.value.actual) == (MAX_TEXT, 67 * 30_000)
     small = "SET :a = 1e-9000\n" * 230 + ":a"
     _, prepared = await session.evaluations.prepare_by_id(
-        (await save(session, USA, "small", small)).id, None
+        (await save(session, USA, "small", small)).id
     )
     with pytest.raises(LimitExceeded) as numbers:
         await prepared.explain({})
     assert (numbers.value.maximum, numbers.value.actual) == (MAX_TEXT, 223 * 9_002)
     wide = await save(session, USA, "wide", "+".join(["1"] * 900))
     calls = await save(session, USA, "calls", "#wide() + #wide()")
-    _, prepared = await session.evaluations.prepare_by_id(wide.id, None)
+    _, prepared = await session.evaluations.prepare_by_id(wide.id)
     assert len((await prepared.explain({})).parts) == 901
-    _, prepared = await session.evaluations.prepare_by_id(calls.id, None)
+    _, prepared = await session.evaluations.prepare_by_id(calls.id)
     with pytest.raises(LimitExceeded) as parts:
         await prepared.explain({})
     assert parts.value.maximum == MAX_PARTS
@@ -337,7 +338,7 @@ async def test_a_list_too_long_to_be_written_is_the_rows_own_error(store: Store)
     found = await evaluate(session, split, {"t": "a,b"}, {"t": long})
     assert found.texts == ('["a","b"]', None)
     assert [(e.row, e.code) for e in found.errors] == [(1, "STRING_TOO_LONG")]
-    _, prepared = await session.evaluations.prepare_by_id(split.id, None)
+    _, prepared = await session.evaluations.prepare_by_id(split.id)
     assert (await prepared.explain({"t": long})).text is None
 
 
@@ -346,7 +347,7 @@ async def test_an_explanation_shows_the_inside_of_what_is_called(store: Store) -
     await lookup_dataset(session, USA, "fuels", gas="2.5")
     await save(session, USA, "inner", "LOOKUP('fuels', 'gas') * :x", *X)
     outer = await save(session, USA, "outer", "#inner(:x) + 1", *X)
-    _, prepared = await session.evaluations.prepare_by_id(outer.id, None)
+    _, prepared = await session.evaluations.prepare_by_id(outer.id)
     found = await prepared.explain({"x": 2})
     assert (found.text, found.failure) == ("6", None)
     assert [(p.depth, p.parent, p.called, p.part.text, p.text) for p in found.parts] == [
@@ -442,7 +443,7 @@ async def test_a_stranger_evaluates_nothing(store: Store) -> None:
         with pytest.raises(NotFound):
             await evaluate(eve, made)
         with pytest.raises(NotFound):
-            await eve.evaluations.prepare_by_name("one", USA, None)
+            await eve.evaluations.prepare_by_name("one", USA)
     assert session.caller is SUPER
 
 
@@ -457,7 +458,7 @@ async def test_an_explanation_owes_the_processor_time_of_what_it_calls(store: St
         account = Account()
         paying = store.open_session(SUPER, work=account)
         found = await paying.calculations.reading.by_name(name, USA)
-        _, prepared = await paying.evaluations.prepare_by_id(found.id, None)
+        _, prepared = await paying.evaluations.prepare_by_id(found.id)
         account.owed = 0
         with suppress(LimitExceeded):
             await prepared.explain({"x": 1})

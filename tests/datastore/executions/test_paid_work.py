@@ -133,7 +133,7 @@ async def test_evaluating_costs_the_formula_and_the_steps_of_all_rows(store: Sto
     saved = await save_calculation(await open_with_group(store), "c", SUM)
     account = Account()
     evaluations = store.open_session(SUPER, account).evaluations
-    _, prepared = await evaluations.prepare_by_id(saved.id, None)
+    _, prepared = await evaluations.prepare_by_id(saved.id)
     await prepared.evaluate([{"x": n} for n in range(1_000)])
     assert account.taken == units(len(SUM))
     texts = sum(len(str(950 * n)) for n in range(1_000)) // TEXT_WORK
@@ -144,7 +144,7 @@ async def test_evaluating_costs_the_formula_and_the_steps_of_all_rows(store: Sto
     assert account.owed > evaluated + units(len(SUM))
     account.most = account.taken
     with pytest.raises(RateLimited):
-        await evaluations.prepare_by_id(saved.id, None)
+        await evaluations.prepare_by_id(saved.id)
 
 
 async def test_a_draft_costs_its_check_as_well(store: Store) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.datastore.errors import Invalid
 from penstock.datastore.records import Calculation, Reference
+from penstock.datastore.resources.version_labels.labels import VersionName
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import CALCULATION
 from tests.datastore.datasets.sample_datasets import lookup_dataset
@@ -22,7 +23,7 @@ from tests.support.sample_resources import (
 
 async def value_of(session: Session, one: Calculation, version: int | None = None) -> Any:
     """The value of a calculation without parameters, or the code with which it fails."""
-    _, prepared = await session.evaluations.prepare_by_id(one.id, version)
+    _, prepared = await session.evaluations.prepare_by_id(one.id, VersionName(version))
     found = await prepared.evaluate([{}])
     return found.errors[0].code.value if found.errors else found.values[0]
 

@@ -105,7 +105,7 @@ async def test_a_restored_formula_calls_what_it_called_whatever_its_name_is_now(
     top = await session.calculations.writing.restore(top.id, 1, 2)
     assert [one.id for one in top.references] == [base.id]
     assert (await users_of(session, base), await names_used(session, top)) == (["top"], ["basis"])
-    prepared = await session.evaluations.prepare_by_id(top.id, None)
+    prepared = await session.evaluations.prepare_by_id(top.id)
     assert prepared[0] is not None
     await rewrite(session, top, "7")
     await session.calculations.deleting.delete(base.id)

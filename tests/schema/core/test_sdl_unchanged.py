@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "cbef76ca56da6a231ba5996597b9c06bbd26ff892a218ec558c36dd23e629ddc"
+STRUCTURE = "4fca1513e8df9689213dd9616772db3f1eefd943109bda904d0d19c0bf5f6e5d"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -97,3 +97,83 @@ async def test_a_reader_sees_labels_and_sets_none(ask: Ask) -> None:
     assert await contents(ask.store.table) == before
     shown = (await ask(SHOWN, {"id": id, "first": 1}, reader)).value
     assert shown["versions"]["nodes"] == [{"version": 1, "labels": ["audited"]}]
+
+
+LABEL = (
+    """mutation($input: SetVersionLabelInput!) { setVersionLabel(input: $input) { __typename } }"""
+)
+CREATE_CALCULATION = """mutation($input: CreateCalculationInput!) {
+  createCalculation(input: $input) { ...on CreateCalculationPayload { calculation { id } } } }"""
+UPDATE_CALCULATION = """mutation($input: UpdateCalculationInput!) {
+  updateCalculation(input: $input) {
+    ...on UpdateCalculationPayload { calculation { version } } } }"""
+EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) {
+  ...on EvaluatePayload { version values { text } } ...on UserError { code path } } }"""
+DRY_RUN = """query($input: EvaluatePipelineInput!) { evaluatePipeline(input: $input) {
+  ...on EvaluatePipelinePayload { version results { rows } }
+  ...on UserError { code path } } }"""
+WRONG_NAMES: list[dict[str, Any]] = [
+    {"version": 1, "label": "audited"},
+    {"label": "nope"},
+    {"version": 3},
+]
+"""Names of versions that name none."""
+REFUSALS = [
+    {"code": "BAD_USER_INPUT", "path": ["version"]},
+    {"code": "NOT_FOUND", "path": ["label"]},
+    {"code": "NOT_FOUND", "path": ["version"]},
+]
+
+
+NUMBER: dict[str, Any] = {"parameters": [], "outputs": [{"index": 0, "type": "NUMBER"}]}
+
+
+def _give(formula: str) -> dict[str, Any]:
+    """A transformer whose one output is the value of a formula."""
+    outputs = [{"index": 0, "key": "value", "type": "NUMBER"}]
+    return {
+        "parameters": [{"index": 0, "key": "n", "type": "NUMBER"}],
+        "transforms": [{"index": 0, "formula": formula, "outputs": outputs}],
+    }
+
+
+async def test_a_calculation_is_evaluated_in_the_version_with_a_label(ask: Ask) -> None:
+    await ask.create_groups()
+    made = await ask.input(CREATE_CALCULATION, group="/usa", name="two", formula="2", **NUMBER)
+    id = made["calculation"]["id"]
+    changed = await ask.input(UPDATE_CALCULATION, id=id, expectedVersion=1, formula="3")
+    assert changed["calculation"]["version"] == 2
+    await ask.input(LABEL, id=id, version=1, label="audited")
+    for subject in ({"id": id}, {"name": "two", "group": "/usa"}):
+        for named, version, text in (
+            ({"label": "AUDITED"}, 1, "2"),
+            ({"version": 1}, 1, "2"),
+            ({"version": 2}, 2, "3"),
+            ({}, 2, "3"),
+        ):
+            found = await ask.input(EVALUATE, **subject, **named, rows=[{}])
+            assert found == {"version": version, "values": [{"text": text}]}
+        for wrong, refusal in zip(WRONG_NAMES, REFUSALS, strict=True):
+            assert await ask.input(EVALUATE, **subject, **wrong, rows=[{}]) == refusal
+
+
+async def test_a_pipeline_runs_dry_in_the_version_with_a_label(ask: Ask) -> None:
+    await ask.create_groups()
+    id = await ask.make("/usa", "two", transformer=_give("2"))
+    await ask.change(id, 1, transformer=_give("3"))
+    await ask.input(LABEL, id=id, version=1, label="audited")
+    for named, version, value in (({"label": "AUDITED"}, 1, 2), ({"version": 1}, 1, 2), ({}, 2, 3)):
+        found = await ask.input(DRY_RUN, id=id, **named, rows=[{"n": 1}])
+        assert found == {"version": version, "results": {"rows": [{"value": value}]}}
+    for wrong, refusal in zip(WRONG_NAMES, REFUSALS, strict=True):
+        assert await ask.input(DRY_RUN, id=id, **wrong, rows=[{"n": 1}]) == refusal
+
+
+async def test_a_draft_has_no_labels(ask: Ask) -> None:
+    await ask.create_groups()
+    calculation, rows = {"formula": "1", **NUMBER}, [{"n": 1}]
+    refusal = {"code": "BAD_USER_INPUT", "path": ["version"]}
+    assert await ask.input(EVALUATE, draft=calculation, label="x", rows=rows) == refusal
+    draft = {"draft": _give("1"), "group": "/usa"}
+    assert await ask.input(DRY_RUN, **draft, label="x", rows=rows) == refusal
+    assert await ask.input(DRY_RUN, **draft, version=1, rows=rows) == refusal
