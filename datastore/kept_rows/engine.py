@@ -6,14 +6,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from time import thread_time
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from weakref import finalize
 
 from penstock.datastore.access.work import FREE_WORK, WorkAccount, cpu_units
 from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
+from penstock.datastore.scratch_folders import make_scratch_folder
 from penstock.datastore.turn_threads import TurnThreads
 
 if TYPE_CHECKING:
@@ -69,10 +68,14 @@ class RowsEngine:
 
     @property
     def folder(self) -> Path:
-        """The folder of local files, which is removed with the engine, or when the process ends."""
+        """The folder of local files, which is removed with the engine, or when the process ends.
+
+        That of a process that was killed is removed by the next server or worker of the machine.
+        """
         if self._folder is None:
-            self._folder = Path(mkdtemp(prefix="penstock-rows-"))
-            finalize(self, rmtree, self._folder, ignore_errors=True)
+            made = make_scratch_folder("rows")
+            finalize(self, made.remove)
+            self._folder = made.path
         return self._folder
 
     async def read(self, work: Callable[[Connection], T], payer: QueryPayer) -> T:

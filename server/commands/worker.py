@@ -1,11 +1,13 @@
 """`penstock worker`: runs executions on a separate machine."""
 
+import asyncio
 from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from penstock.datastore.executions.workers import WorkerKind
+from penstock.datastore.scratch_folders import remove_abandoned_folders
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution
 from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.core.command_output import CommandFailed, ExitCode
@@ -43,6 +45,7 @@ async def _run_worker(settings: Settings, once: bool, stop: StopSignals) -> None
     async with export_spans(), open_table(settings) as table, open_files(settings) as files:
         if problems := [*await table.verify(), *await files.verify()]:
             raise CommandFailed(*problems, code=ExitCode.STORE)
+        await asyncio.to_thread(remove_abandoned_folders)
         store = with_watch(build_store(table, settings, files), _watch(settings))
         runner = store.execution_worker(store.clock.new_id(), engine)
         if once:

@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 
 from penstock.datastore.errors import QuotaExceeded
 from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.scratch_folders import remove_abandoned_folders
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.datastore.table.schema_marker import THIS_RELEASE, TooOld, check_release, read_marker
@@ -137,6 +138,7 @@ async def serve_port(
     ):
         instrumentation = Instrumentation.of(settings, siblings)
         store = instrumentation.watch_work(build_store(table, settings, files, buckets))
+        await asyncio.to_thread(remove_abandoned_folders)
         await store.finish_deletes()
         identity = await dev_identity(settings, store)
         streams = streams_of(settings)

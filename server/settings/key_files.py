@@ -3,7 +3,9 @@
 import os
 import secrets
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 URL_KEY = "url-key"
@@ -18,10 +20,28 @@ class BadKeyFile(Exception):
 def make_once(path: Path, content: Callable[[], bytes]) -> None:
     """Write the file under a temporary name and link it: the first link wins, and is complete.
 
-    Only the owner can read the file.
+    Only the owner can read the file. Files of processes that were killed meanwhile are removed.
     """
     made = content()
     path.parent.mkdir(parents=True, exist_ok=True)
+    with _hold_folder(path.parent):
+        for abandoned in path.parent.glob(f".{path.name}.*"):
+            abandoned.unlink(missing_ok=True)
+        _link_once(path, made)
+
+
+@contextmanager
+def _hold_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from the block for the same folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        flock(descriptor, LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _link_once(path: Path, made: bytes) -> None:
     # The file is made with mode 0600.
     descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import time
 
 import httpx
 
+from penstock.datastore.scratch_folders import scratch_folder
 from penstock.resolvers.findings import Finding, Findings, Severity, fail, ok, warn
 from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.core.command_output import CommandFailed
@@ -110,8 +109,8 @@ async def _check_upload(client: GraphQLClient) -> Finding:
     """Upload a small file with a form of the server; what nobody registers is swept later."""
     try:
         form = (await client.execute(_FORM, name=_FILE))["form"]
-        with TemporaryDirectory(prefix="penstock-doctor-") as folder:
-            file = Path(folder) / _FILE
+        with scratch_folder("doctor") as folder:
+            file = folder / _FILE
             file.write_text("#EXTM3U\n")
             await client.upload(form, file)
     except CommandFailed as error:

@@ -4,11 +4,12 @@ import gzip
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from penstock.datastore.scratch_folders import scratch_folder
 
 STANDARD = Path("-")
 """What stands for standard input, and for standard output."""
@@ -23,8 +24,8 @@ def open_input(path: Path) -> Iterator[Path]:
     if path != STANDARD:
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="penstock-run-") as folder:
-        plain = Path(folder) / "input.csv"
+    with scratch_folder("run") as folder:
+        plain = folder / "input.csv"
         with plain.open("wb") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
         yield plain

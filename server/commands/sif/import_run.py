@@ -1,6 +1,5 @@
 """An import of SIF into a server: it makes what is not there, in an order that works."""
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+from penstock.datastore.scratch_folders import scratch_folder
 from penstock.server.commands.client.file_run import run_input
 from penstock.server.commands.sif.export_files import Item, SifExport
 from penstock.server.commands.sif.pipelines import SifPipeline, for_owner, read_pipeline
@@ -54,8 +54,8 @@ class SifImport:
 
     async def run(self) -> SifReport:
         """Import everything, and return the report; raises CommandFailed."""
-        with tempfile.TemporaryDirectory(prefix="penstock-sif-") as folder:
-            values = SifValues(Path(folder) / "values.sqlite")
+        with scratch_folder("sif") as folder:
+            values = SifValues(folder / "values.sqlite")
             try:
                 values.load(self.export)
                 await self._import_groups()
@@ -64,7 +64,7 @@ class SifImport:
                     CALCULATION, self.export.resources("calculations", "c"), calculation_input
                 )
                 for item in self.export.resources("pipelines", "p"):
-                    await self._import_pipeline(item, values, Path(folder))
+                    await self._import_pipeline(item, values, folder)
                 await self._import_metrics()
                 await self._disable_groups()
                 self._note_what_is_left(values)

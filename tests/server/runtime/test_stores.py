@@ -136,6 +136,13 @@ def test_the_key_of_urls_is_made_once_for_its_owner_only(tmp_path: Path) -> None
     assert stat.S_IMODE((tmp_path / "data" / "url-key").stat().st_mode) == 0o600
 
 
+def test_what_a_kill_left_of_making_a_key_goes_when_the_key_is_made(tmp_path: Path) -> None:
+    (tmp_path / ".url-key.k1lled").write_bytes(b"secret")
+    (tmp_path / ".vault-key.other").write_bytes(b"secret")
+    url_key(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".vault-key.other", "url-key"]
+
+
 def test_a_key_of_urls_that_is_cut_off_is_named_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "url-key"
     path.write_bytes(b"short")
