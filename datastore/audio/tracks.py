@@ -101,6 +101,15 @@ class TrackReader:
             for item in items
         ]
 
+    async def require_many(self, ids: Sequence[str], field: str) -> list[Audio]:
+        """Get tracks as `many`; raises NotFound with the places of those that are not theirs."""
+        found = await self.many(ids)
+        tracks = [track for track in found if isinstance(track, Audio)]
+        if len(tracks) < len(found):
+            missing = [n for n, track in enumerate(found) if not isinstance(track, Audio)]
+            raise NotFound.in_list("audio", field, missing)
+        return tracks
+
     async def get_audio_files_by_audio_id(self, id: str) -> Audio:
         """getAudioFilesByAudioId: `Query(ID = :AudioId)`, here one item; raises NotFound."""
         (audio,) = await self.many([id])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.audio.tracks import TrackReader
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
 from penstock.datastore.listening.records import PlayQueue
 from penstock.datastore.table.items import load, overwrite
@@ -35,8 +36,8 @@ class QueueRepository:
     ) -> PlayQueue:
         """Replace the queue; `index` is the current track, `position_ms` the position in it.
 
-        It does not check that the tracks exist: a read does, because a queue may outlive
-        its tracks.
+        Raises NotFound for a track that is not the caller's. A queue may outlive its tracks, so
+        a read checks them as well.
         """
         if len(audio_ids) > MAX_QUEUED:
             raise LimitExceeded("tracks in a queue", MAX_QUEUED, len(audio_ids), ("audioIds",))
@@ -45,6 +46,7 @@ class QueueRepository:
             problems.append(FieldProblem(["changedBy"], words))
         if problems:
             raise Invalid(problems)
+        await TrackReader(self.access).require_many(audio_ids, "audioIds")
         queue = PlayQueue(
             audio_ids=tuple(audio_ids),
             index=index,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.tracks import TrackReader as AudioReading
-from penstock.datastore.errors import Invalid, NotFound
+from penstock.datastore.errors import Invalid
 from penstock.datastore.playlists import ranks
 from penstock.datastore.playlists.change_target import (
     ChangeTarget,
@@ -74,7 +74,8 @@ class EntryAdder:
         playlist = await target.read_playlist(self.access)
         order = EntryOrder(self.access, playlist)
         gap, tracks = await gather(
-            self._find_gap(order, target, after), self._require_tracks(audio_ids)
+            self._find_gap(order, target, after),
+            AudioReading(self.access).require_many(audio_ids, "audioIds"),
         )
         await require_room(order, gap, after, len(ids))
         now = self.access.clock.timestamp()
@@ -93,14 +94,6 @@ class EntryAdder:
             return await order.end_gap()
         found = await order.find_entries([], target.hints, after)
         return await order.gap_behind(found[after])
-
-    async def _require_tracks(self, ids: Sequence[str]) -> list[Audio]:
-        found = await AudioReading(self.access).many(ids)
-        tracks = [track for track in found if isinstance(track, Audio)]
-        if len(tracks) < len(found):
-            missing = [n for n, track in enumerate(found) if not isinstance(track, Audio)]
-            raise NotFound.in_list("audio", "audioIds", missing)
-        return tracks
 
     async def _replay_addition(self, target: ChangeTarget, ids: Sequence[str]) -> AddedEntries:
         playlist = await PlaylistReader(self.access).one(target.id)

@@ -207,6 +207,12 @@ async def test_the_queue_is_what_was_saved_last(store: Store) -> None:
         with pytest.raises(Invalid) as caught:
             await queue.save(*odd)
         assert caught.value.path == path
+    (theirs,) = await add_tracks(open_session(store, BOB), 1)
+    before = await contents(store.table)
+    for foreign in (theirs, ABSENT):
+        with pytest.raises(NotFound) as missing:
+            await queue.save([first, foreign, second], 0, 0)
+        assert (missing.value.path, missing.value.positions) == (["audioIds"], (1,))
     with pytest.raises(LimitExceeded) as passed:
         await queue.save([first] * 1_001, 0, 0)
     assert (passed.value.maximum, passed.value.path) == (1_000, ["audioIds"])

@@ -57,9 +57,11 @@ async def test_another_listener_is_told_what_is_told_of_nothing(
 async def test_ids_of_another_in_what_is_ones_own_lead_nowhere(ask: Ask) -> None:
     things, eve = await make_things_of_another(ask), OTHERS["admin of all"]
     save = """mutation($input: SavePlayQueueInput!) { savePlayQueue(input: $input) {
-      ...on SavePlayQueuePayload { playQueue { tracks { title } } } } }"""
+      ...on NotFound { code path } } }"""
+    before = await contents(ask.store.table)
     saved = await ask.input(save, eve, audioIds=[things.audio])
-    assert saved["playQueue"]["tracks"] == [None]
+    assert saved == {"code": "NOT_FOUND", "path": ["audioIds"]}
+    assert await contents(ask.store.table) == before
     text = f'#PENSTOCK:{{"id":"{parse_key("Audio", things.audio)}"}}\nx.mp3\n'
     look = """mutation($input: ImportPlaylistInput!) { importPlaylist(input: $input) {
       ...on ImportPlaylistPayload { matched unmatched { candidates { title } } } } }"""

@@ -114,6 +114,8 @@ async def test_what_cannot_be_done_changes_nothing(
         ("savePlayQueue", {"id": [songs["W"]], "current": songs["H"]}, 0),
         ("savePlayQueue", {"id": [songs["W"]]}, 10),
         ("savePlayQueue", {"id": ["nonsense"], "current": "nonsense"}, 0),
+        ("savePlayQueue", {"id": [songs["W"], foreign.id], "current": songs["W"]}, 70),
+        ("savePlayQueueByIndex", {"id": [songs["W"], foreign.id], "currentIndex": 0}, 70),
         ("savePlayQueueByIndex", {"id": [songs["W"]], "currentIndex": 1}, 0),
         ("savePlayQueueByIndex", {"id": [songs["W"]]}, 10),
     ]
