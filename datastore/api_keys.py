@@ -3,7 +3,7 @@
 import hmac
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -12,15 +12,16 @@ from typing import Final, NamedTuple, cast
 import msgspec
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.group_identity import nearest_group, read_identities
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.history.rows import Action, entry_about, group_writes
 from penstock.datastore.records import ApiKey, GroupRole
-from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
-from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table
+from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table, Value
 from penstock.datastore.text import is_id, name_problem
 
 PREFIX: Final = "penstock_"
@@ -83,14 +84,50 @@ class Credential:
 
 
 async def find_credential(table: Table, id: str) -> Credential | None:
-    """Read a key: one consistent get of `pk = AK:<id>, sk = AK`."""
+    """Read a key: consistent gets of `pk = AK:<id>, sk = AK`, then of the groups of its roles.
+
+    It has no role where the group that it was made for is gone, whatever has its path now.
+    """
     key = API_KEY.key(id=id)
     item = (await table.get([key], consistent=True)).items.get(key)
     if item is None:
         return None
-    return Credential(
-        id, str(item["user"]), _roles(item), str(item["digest"]), cast("int", item[TTL])
-    )
+    roles = await _standing_roles(table, item)
+    return Credential(id, str(item["user"]), roles, str(item["digest"]), cast("int", item[TTL]))
+
+
+async def _standing_roles(table: Table, item: Attributes) -> dict[GroupPath, Role]:
+    """The roles of a key whose groups are the same as when it was made."""
+    held = _roles(item)
+    named = cast("Mapping[GroupPath, str] | None", item.get("groups"))
+    if named is None:
+        return await _roles_of_earlier_groups(table, held, str(item["createdAt"]))
+    standing = await read_identities(table, named)
+    return {
+        group: role
+        for group, role in held.items()
+        if (near := nearest_group(group, named)) == ROOT or standing.get(near) == named[near]
+    }
+
+
+async def _roles_of_earlier_groups(
+    table: Table, held: Mapping[GroupPath, Role], made: str
+) -> dict[GroupPath, Role]:
+    """The roles of a key of an earlier release, which does not name the groups it was made for.
+
+    A group that was created after the key is another one, and so are those below it.
+    """
+    standing = await read_identities(table, _lines_of(held))
+    return {
+        group: role
+        for group, role in held.items()
+        if all(standing.get(above, "") <= made for above in ancestors(group))
+    }
+
+
+def _lines_of(groups: Iterable[GroupPath]) -> set[GroupPath]:
+    """The groups, and all above them."""
+    return {above for group in groups for above in ancestors(group)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +140,7 @@ class ApiKeys:
     async def create(self, name: str, roles: Sequence[GroupRole], expires_at: str) -> NewApiKey:
         """Create a key whose roles do not exceed the caller's own roles at any group.
 
+        Each role is tied to its group, or to the nearest group above it that exists now.
         `expires_at` is cut to whole seconds. The list, read from the index, may show the key late.
         """
         self._require_token()
@@ -119,6 +157,7 @@ class ApiKeys:
             **self._item(text),
             "name": name.strip(),
             "roles": {group: wanted[group].name for group in sorted(wanted)},
+            "groups": await self._find_groups(wanted),
             "createdAt": iso_timestamp(now),
             TTL: int(expires.timestamp()),
         }
@@ -176,6 +215,12 @@ class ApiKeys:
             role = key.role_at(group)
             if role is not None:
                 self.access.require_role(role, group)
+
+    async def _find_groups(self, wanted: Mapping[GroupPath, Role]) -> dict[str, Value]:
+        """Find the identities of the groups of roles, or of the nearest above that exist."""
+        found = await read_identities(self.access.table, _lines_of(wanted))
+        near = {nearest_group(group, found) for group in wanted} - {ROOT}
+        return {group: found[group] for group in sorted(near)}
 
     async def _require_room(self) -> None:
         partition = API_KEY.index_partition(user=self.access.caller.user_id)

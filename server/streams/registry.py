@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from penstock.datastore.errors import NotAuthenticated, PenstockError
 from penstock.datastore.roles import Caller
+from penstock.server.auth.tokens import Authentication
 from penstock.server.core.sites import site_of
 
 _LONGEST: Final = 100 * 24 * 3600.0
@@ -52,16 +53,19 @@ class StreamLifetime:
             latest = time.time() + _LONGEST
             self._interrupt_after(max(min(expires_at, latest) - time.time(), 0))
 
-    async def watch_session(self, authenticate: Callable[[], Awaitable[object]]) -> None:
-        """Expire the stream when a new request with its token would be refused.
+    async def watch_session(
+        self, caller: Caller, authenticate: Callable[[], Awaitable[Authentication]]
+    ) -> None:
+        """Expire the stream when a new request with its token would not have the caller's roles.
 
-        The key that signed the token may be withdrawn, or an API key revoked. While that cannot be
-        found out the stream goes on.
+        The key that signed the token may be withdrawn, an API key revoked, or a group of its roles
+        deleted. While that cannot be found out the stream goes on.
         """
         while self.ending is None:
             await asyncio.sleep(SESSION_CHECK_SECONDS)
             try:
-                await authenticate()
+                if (await authenticate()).caller.roles != caller.roles:
+                    self.end(EndReason.EXPIRED)
             except NotAuthenticated:
                 self.end(EndReason.EXPIRED)
             except PenstockError:

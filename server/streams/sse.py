@@ -82,7 +82,7 @@ class EventStreamApp:
         runner = self._service.runner
         authentication = await self._authenticate(incoming, held)
         text = await receive_text(incoming, runner.engine.limits)
-        stream = EventStream(self._service, incoming, send, authentication.expires_at)
+        stream = EventStream(self._service, incoming, send, authentication)
         caller, check = authentication.caller, partial(check_no_mutation_by_get, incoming=incoming)
         source = RequestSource(partial(parse_request, incoming), check)
         prepared = await runner.prepare(caller, text, source, incoming.record)
@@ -117,12 +117,12 @@ class EventStream:
         service: StreamService,
         incoming: IncomingRequest,
         send: Send,
-        expires_at: float | None,
+        authentication: Authentication,
     ) -> None:
         self._streams = service.streams
         self._incoming = incoming
         self._send = send
-        self._expires_at = expires_at
+        self._session = authentication
         self._authenticate = partial(service.authenticate, incoming.headers)
         self._lifetime = StreamLifetime()
         self._outbox = Outbox(self._write, self._lifetime, service.limits, _KEEP_ALIVE)
@@ -138,7 +138,9 @@ class EventStream:
             await self._send(head)
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._outbox.run())
-                watching = tasks.create_task(self._lifetime.watch_session(self._authenticate))
+                watching = tasks.create_task(
+                    self._lifetime.watch_session(self._session.caller, self._authenticate)
+                )
                 await self._outbox.put(_KEEP_ALIVE)
                 await self._answer(operation, tasks)
                 watching.cancel()
@@ -158,7 +160,7 @@ class EventStream:
         answering = operation.start(self, tasks)
         answering.add_done_callback(lambda _task: self._lifetime.end(EndReason.DONE))
         async with self._lifetime:
-            self._lifetime.expire_at(self._expires_at)
+            self._lifetime.expire_at(self._session.expires_at)
             await self._wait_for_disconnect()
         ending = self._lifetime.ending
         if ending is EndReason.STOPPING and operation.has_one_answer:

@@ -229,9 +229,10 @@ class WebSocketConnection:
                 self._lifetime.expire_at(authentication.expires_at)
                 await self._outbox.put(ACK)
                 authenticate = partial(self._service.authenticate, self._credentials)
-                watching = tasks.create_task(self._lifetime.watch_session(authenticate))
+                caller = authentication.caller
+                watching = tasks.create_task(self._lifetime.watch_session(caller, authenticate))
                 try:
-                    await self._converse(running, authentication.caller)
+                    await self._converse(running, caller)
                 finally:
                     watching.cancel()
         except ClientLeft:

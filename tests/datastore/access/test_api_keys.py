@@ -12,7 +12,8 @@ from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.api_keys import MAX_KEYS, ApiKeys, Credential, KeyText
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound, NotPermitted
-from penstock.datastore.records import ApiKey, GroupRole
+from penstock.datastore.groups.content import GroupContent
+from penstock.datastore.records import ApiKey, GroupRole, GroupState
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
@@ -26,6 +27,7 @@ from tests.support.sample_resources import (
     USA,
     Watch,
     caller,
+    create_groups,
     on_sqlite,
     walk,
 )
@@ -43,8 +45,10 @@ def watch() -> Watch:
 
 
 @pytest.fixture
-def store(table: Table, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch))
+async def store(table: Table, watch: Watch) -> Store:
+    store = Store(table, Clock(now=watch))
+    await create_groups(store)
+    return store
 
 
 def roles(held: Mapping[GroupPath, Role]) -> list[GroupRole]:
@@ -80,6 +84,7 @@ async def test_a_key_is_kept_as_a_hash_and_listed_without_it(store: Store) -> No
         "user": "ann",
         "name": "Nightly",
         "roles": {USA: "CONTRIBUTOR", NORTHWEST: "READER"},
+        "groups": {USA: "2022-08-10T23:55:20.322Z", NORTHWEST: "2022-08-10T23:55:20.322Z"},
         "digest": sha256(text.secret.encode()).hexdigest(),
         "createdAt": "2022-08-10T23:55:20.322Z",
         "expiresAt": 1660953600,
@@ -100,7 +105,7 @@ async def test_a_key_proves_its_user_until_it_expires(store: Store, watch: Watch
 
 
 @on_sqlite
-async def test_a_key_is_read_consistently_in_one_request(store: Store) -> None:
+async def test_a_key_is_read_consistently_and_so_are_the_groups_of_its_roles(store: Store) -> None:
     class Consistent(InterceptedTable):
         seen = 0
 
@@ -112,7 +117,7 @@ async def test_a_key_is_read_consistently_in_one_request(store: Store) -> None:
     _, text = await store.open_session(ANN).api_keys.create("k", SOUTH_READER, LATER)
     table = Consistent(store.table)
     assert await Store(table).find_credential(text.id) is not None  # type: ignore[arg-type]
-    assert table.seen == 1
+    assert table.seen == 2
 
 
 async def test_keys_are_listed_newest_first_and_to_their_user_alone(store: Store) -> None:
@@ -152,6 +157,75 @@ async def test_a_key_of_somebody_else_is_no_other_than_one_that_is_not_there(sto
     assert await contents(store.table) == before
 
 
+async def test_a_role_of_a_key_ends_with_its_group_and_not_for_others(
+    store: Store, watch: Watch
+) -> None:
+    held = {USA: Role.READER, SOUTH: Role.READER}
+    _, text = await store.open_session(ANN).api_keys.create("k", roles(held), LATER)
+    groups = store.open_session(SUPER).groups
+    watch.move(SECOND)
+    await groups.delete(SOUTH)
+    assert (await credential(store, text)).roles == {USA: Role.READER}
+    await groups.create(SOUTH, "Somebody else's")
+    assert (await credential(store, text)).roles == {USA: Role.READER}
+    _, newer = await store.open_session(ANN).api_keys.create("k", roles(held), LATER)
+    assert (await credential(store, newer)).roles == held
+
+
+async def test_a_change_of_a_group_ends_no_role(store: Store, watch: Watch) -> None:
+    _, text = await store.open_session(ANN).api_keys.create("k", SOUTH_READER, LATER)
+    watch.move(SECOND)
+    content = GroupContent(name="South again", state=GroupState.DISABLED)
+    await store.open_session(SUPER).groups.update(SOUTH, content)
+    assert (await credential(store, text)).roles == {SOUTH: Role.READER}
+
+
+async def test_a_key_of_an_earlier_release_loses_roles_at_groups_made_after_it(
+    store: Store, watch: Watch
+) -> None:
+    held = {USA: Role.READER, SOUTH: Role.READER}
+    _, text = await store.open_session(ANN).api_keys.create("k", roles(held), LATER)
+    key = Key(f"AK:{text.id}", "AK")
+    row = dict((await contents(store.table))[key])
+    del row["groups"]
+    await store.table.transact([Put(row)])
+    assert (await credential(store, text)).roles == held
+    groups = store.open_session(SUPER).groups
+    watch.move(SECOND)
+    await groups.delete(SOUTH)
+    assert (await credential(store, text)).roles == held
+    await groups.create(SOUTH, None)
+    assert (await credential(store, text)).roles == {USA: Role.READER}
+
+
+@on_sqlite
+async def test_a_role_at_a_path_without_a_group_ends_with_the_nearest_group_above(
+    store: Store, watch: Watch
+) -> None:
+    below = GroupPath(f"{SOUTH}/parks/north")
+    held = {below: Role.READER, GroupPath("/nowhere"): Role.READER}
+    _, text = await store.open_session(SUPER).api_keys.create("k", roles(held), LATER)
+    assert (await credential(store, text)).roles == held
+    groups = store.open_session(SUPER).groups
+    watch.move(SECOND)
+    for path in (GroupPath(f"{SOUTH}/parks"), below, GroupPath("/nowhere")):
+        await groups.create(path, None)
+    assert (await credential(store, text)).roles == held
+    for path in (below, GroupPath(f"{SOUTH}/parks"), SOUTH):
+        await groups.delete(path)
+    await groups.create(SOUTH, None)
+    assert (await credential(store, text)).roles == {GroupPath("/nowhere"): Role.READER}
+
+
+@on_sqlite
+async def test_a_role_at_the_root_stays(store: Store, watch: Watch) -> None:
+    _, text = await store.open_session(SUPER).api_keys.create(
+        "k", roles({ROOT: Role.READER}), LATER
+    )
+    watch.move(SECOND)
+    assert (await credential(store, text)).roles == {ROOT: Role.READER}
+
+
 @on_sqlite
 async def test_a_key_manages_no_keys(store: Store) -> None:
     made, _ = await store.open_session(ANN).api_keys.create("k", SOUTH_READER, LATER)
@@ -181,9 +255,10 @@ async def test_a_key_manages_no_keys(store: Store) -> None:
 async def test_a_key_never_gets_more_than_its_user_has(
     store: Store, wanted: Mapping[GroupPath, Role], failure: type[Exception], words: str
 ) -> None:
+    before = await contents(store.table)
     with pytest.raises(failure, match=words):
         await store.open_session(ANN).api_keys.create("k", roles(wanted), LATER)
-    assert await contents(store.table) == {}
+    assert await contents(store.table) == before
 
 
 GROUPS = [ROOT, *(GroupPath(text) for text in ("/a", "/a/b", "/a/b/c", "/a/d", "/e", "/e/f"))]
@@ -235,10 +310,11 @@ FROM_HERE = roles({GroupPath(f"/usa/{n}"): Role.READER for n in range(51)})
 async def test_a_key_that_breaks_a_rule_is_not_made(
     store: Store, more: dict[str, object], path: str
 ) -> None:
+    before = await contents(store.table)
     with pytest.raises(Invalid) as refused:
         await store.open_session(ANN).api_keys.create(**{**NAMED, **more})  # type: ignore[arg-type]
     assert [problem.path for problem in refused.value.problems] == [[path]]
-    assert await contents(store.table) == {}
+    assert await contents(store.table) == before
 
 
 @on_sqlite

@@ -1,14 +1,19 @@
 """A stream ends when a new request with its token would be refused, whatever the token says."""
 
+import asyncio
+
 import pytest
 
 from penstock.datastore.errors import NotAuthenticated, Unavailable
+from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.server.auth.tokens import Authentication
 from penstock.server.streams import registry
 from penstock.server.streams.registry import EndReason, StreamLifetime
 from tests.server.streams.stream_client import StreamHouse, connected_client
 from tests.server.streams.test_sse import post_stream
 from tests.support.loop_clock import LONG, let_tasks_run, pass_time
 
+NOBODY = Caller("ann", {})
 SILENCE = "subscription { silence { number } }"
 
 
@@ -47,13 +52,32 @@ async def test_an_event_stream_ends_when_its_token_is_withdrawn() -> None:
 async def test_a_stream_that_has_ended_is_watched_no_more() -> None:
     lifetime, asked = StreamLifetime(), []
 
-    async def authenticate() -> None:
+    async def authenticate() -> Authentication:
         asked.append(lifetime.ending)
+        return Authentication(NOBODY, None)
 
     lifetime.end(EndReason.DONE)
-    await lifetime.watch_session(authenticate)
+    await lifetime.watch_session(NOBODY, authenticate)
     await let_tasks_run()
     assert asked == []
+
+
+async def test_a_stream_ends_when_its_token_has_other_roles() -> None:
+    usa = GroupPath("/usa")
+    found = [{usa: Role.READER}, {usa: Role.READER}, {}]
+
+    async def authenticate() -> Authentication:
+        return Authentication(Caller("ann", found.pop(0)), None)
+
+    lifetime = StreamLifetime()
+    caller = Caller("ann", {usa: Role.READER})
+    watching = asyncio.create_task(lifetime.watch_session(caller, authenticate))
+    await pass_time(LONG)
+    await pass_time(LONG)
+    assert (lifetime.ending, len(found)) == (None, 1)
+    await pass_time(LONG)
+    await watching
+    assert lifetime.ending is EndReason.EXPIRED
 
 
 @pytest.mark.parametrize("expires_at", [10**400, 1e300, 10**15])
