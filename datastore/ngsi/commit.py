@@ -11,7 +11,8 @@ from itertools import groupby
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.ngsi.counts import EventTotals, IngestCounts, Tally
+from penstock.datastore.ngsi.catalog import Catalog
+from penstock.datastore.ngsi.counts import EventTotals, IngestCounts, KnownRemovals, Tally
 from penstock.datastore.ngsi.dead_letters import (
     DeadEvent,
     DeadLetter,
@@ -19,7 +20,6 @@ from penstock.datastore.ngsi.dead_letters import (
     LetterGone,
     dead_letter_insert,
 )
-from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.rows import Event, recv_time
 from penstock.datastore.ngsi.run_log import RunLog
@@ -120,6 +120,7 @@ class BatchCommitter:
     letter_files: LetterFiles
     clock: Clock
     segments: SegmentWriter
+    removals: KnownRemovals = field(default_factory=KnownRemovals)
     totals: EventTotals = field(default_factory=EventTotals)
 
     async def commit_batch(self, batch: IntakeBatch) -> Segment | None:
@@ -151,12 +152,13 @@ class BatchCommitter:
     ) -> Segment | None:
         shard, tally = self.segments.shard, batch.tally
         if segment.shared is None:
-            await self.run_log.insert_run(segment.run, [*writes, *tally.writes(shard)])
+            counts = tally.writes(shard, removals=self.removals)
+            await self.run_log.insert_run(segment.run, [*writes, *counts])
             self.segments.note_commit()
             return segment
         try:
             with self.segments.settlements.joining(tally.pending_places) as settlements:
-                counts = tally.writes(shard, segment.named, settlements)
+                counts = tally.writes(shard, segment.named, settlements, self.removals)
                 await commit(self.table, [*writes, *counts])
             return await self.segments.confirm(segment, batch.events)
         except BaseException as error:

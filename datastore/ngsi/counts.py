@@ -5,19 +5,20 @@ transaction as the rows that it counts.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.commit import Write, already_done
 from penstock.datastore.table.items import load, read_all
-from penstock.datastore.table.layout import INGEST_COUNT, OPEN_PREFIX
+from penstock.datastore.table.layout import INGEST_COUNT, OPEN_PREFIX, REMOVALS
 from penstock.datastore.table.port import (
     AllOf,
     Attributes,
     Compare,
+    Condition,
     Exists,
     Item,
     Key,
@@ -82,6 +83,39 @@ class SegmentSettled(Exception):
     """The segment was settled, or entered a run again, by another worker."""
 
 
+def learn_nothing() -> None:
+    """Do nothing: nothing depends on the removals."""
+
+
+@dataclass(slots=True)
+class KnownRemovals:
+    """The removals of entities that one process knows, by the rows of counts of its own shard.
+
+    A commit requires that there was none since, and `on_removal` is called if there was one.
+    """
+
+    on_removal: Callable[[], None] = learn_nothing
+    _known: dict[ServicePathKey, int] = field(default_factory=dict)
+
+    def condition(self, at: ServicePathKey) -> Condition:
+        """The condition that no entity of the service path was removed since."""
+        known = self._known.get(at)
+        return Missing(REMOVALS) if known is None else Compare(REMOVALS, "=", known)
+
+    def learn(self, at: ServicePathKey, standing: Attributes) -> bool:
+        """Learn the removals that a row of counts tells; False if they were known."""
+        found = standing.get(REMOVALS)
+        told = None if found is None else int(str(found))
+        if told == self._known.get(at):
+            return False
+        if told is None:
+            del self._known[at]
+        else:
+            self._known[at] = told
+        self.on_removal()
+        return True
+
+
 class Tally:
     """Changes of counts that are written together."""
 
@@ -96,17 +130,21 @@ class Tally:
         shard: int,
         opened: OpenSegment | None = None,
         settlements: Sequence["Settlement"] = (),
+        removals: KnownRemovals | None = None,
     ) -> list[Write]:
         """The changes as writes, one for each service path.
 
         Where events become pending, the row names the segment `opened` until it is settled. It does
         so once, also if a database that forgot the request gets it again. The same writes make the
         settlements of other segments, whose places are among those where events become pending.
+        With `removals`, those places also had no removal that is not known.
         """
         return [
-            _naming_write(at, counts, opened, [each for each in settlements if each.is_at(at)])
+            _NamingWrites(opened, removals).build(
+                at, counts, [each for each in settlements if each.is_at(at)]
+            )
             if opened is not None and counts.pending > 0
-            else Write(Update(key=count_key(at, shard), add=_nonzero_changes(counts)))
+            else _counting_write(at, counts, shard, removals if counts.pending > 0 else None)
             for at, counts in self._changes.items()
             if _nonzero_changes(counts)
         ]
@@ -192,32 +230,58 @@ class Settlement:
         return self.tally.settling_writes(self.segment)
 
 
-def _naming_write(
-    at: ServicePathKey,
-    counts: IngestCounts,
-    segment: OpenSegment,
-    settlements: Sequence[Settlement],
+def _counting_write(
+    at: ServicePathKey, counts: IngestCounts, shard: int, removals: KnownRemovals | None
 ) -> Write:
-    """A write that names the segment and settles others, without those that were settled."""
-    names = [each.segment.attribute for each in settlements]
-    update = Update(
-        key=count_key(at, segment.shard),
-        add=_nonzero_changes(sum((each.tally.changes(at) for each in settlements), counts)),
-        set={segment.attribute: segment.run},
-        remove=tuple(names),
-        condition=AllOf((Missing(segment.attribute), *map(Exists, names))),
-    )
+    """A write of changes alone, under the condition that all removals are known."""
+    key, changes = count_key(at, shard), _nonzero_changes(counts)
+    if removals is None:
+        return Write(Update(key=key, add=changes))
 
-    def refuse(standing: Item | None) -> Write | Exception:
-        standing = standing or {}
-        if segment.attribute in standing or not settlements:
-            return already_done(standing)
-        left = [each for each in settlements if each.segment.attribute in standing]
-        for each in settlements:
-            each.was_made |= each not in left
-        return _naming_write(at, counts, segment, left)
+    def refuse(standing: Item | None) -> Write:
+        removals.learn(at, standing or {})
+        return _counting_write(at, counts, shard, removals)
 
-    return Write(update, refuse)
+    return Write(Update(key=key, add=changes, condition=removals.condition(at)), refuse)
+
+
+@dataclass(frozen=True, slots=True)
+class _NamingWrites:
+    """Writes that name a segment in the rows of counts of its service paths."""
+
+    segment: OpenSegment
+    removals: KnownRemovals | None
+
+    def build(
+        self, at: ServicePathKey, counts: IngestCounts, settlements: Sequence[Settlement]
+    ) -> Write:
+        """The write of one service path, which settles other segments, if they are not settled."""
+        name, names = self.segment.attribute, [each.segment.attribute for each in settlements]
+        known = () if self.removals is None else (self.removals.condition(at),)
+        update = Update(
+            key=count_key(at, self.segment.shard),
+            add=_nonzero_changes(sum((each.tally.changes(at) for each in settlements), counts)),
+            set={name: self.segment.run},
+            remove=tuple(names),
+            condition=AllOf((Missing(name), *known, *map(Exists, names))),
+        )
+
+        def refuse(standing: Item | None) -> Write | Exception:
+            standing = standing or {}
+            learned = self.removals is not None and self.removals.learn(at, standing)
+            if name in standing or not (settlements or learned):
+                return already_done(standing)
+            left = [each for each in settlements if each.segment.attribute in standing]
+            for each in settlements:
+                each.was_made |= each not in left
+            return self.build(at, counts, left)
+
+        return Write(update, refuse)
+
+
+def removal_updates(at: ServicePathKey) -> list[Update]:
+    """Updates that let every process learn of a removal at its next commit, one for each shard."""
+    return [Update(key=count_key(at, shard), add={REMOVALS: 1}) for shard in range(SHARDS)]
 
 
 def moving_writes(places: Iterable[ServicePathKey], segment: OpenSegment, run: str) -> list[Write]:

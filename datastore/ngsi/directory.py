@@ -1,22 +1,19 @@
 """The directory of received data: services, service paths, entities and attributes.
 
 A service path is the group `/<service>/<path>`; a caller's roles in that group decide what the
-caller may see. The catalog writes a row when something is received for the first time, always
-before its samples count as stored. Writing a row again changes nothing.
+caller may see. The catalog writes the rows.
 """
 
-from collections import defaultdict
 from collections.abc import (
     AsyncIterator,
     Callable,
-    Hashable,
     Iterable,
     Iterator,
     Sequence,
 )
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -25,9 +22,7 @@ from penstock.datastore.errors import NotFound, NotPermitted, Unreadable
 from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.notification import group_of
 from penstock.datastore.ngsi.options import Persistence
-from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, covers
-from penstock.datastore.table import limits
 from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
@@ -41,14 +36,9 @@ from penstock.datastore.table.pages import (
 )
 from penstock.datastore.table.port import (
     Attributes,
-    Item,
     Key,
-    Put,
     Query,
     Range,
-    Table,
-    Update,
-    Value,
 )
 from penstock.datastore.text import escape, unescape
 
@@ -80,123 +70,6 @@ def unknown_path(service: str, path: str) -> NotFound:
 
 MARK_PREFIX: Final = "at:"
 """The prefix of an attribute's marks, one for each table and persistence that holds it."""
-
-MAX_KNOWN: Final = 200_000
-
-
-class EntityName(NamedTuple):
-    """The full name of an entity, with its service and path."""
-
-    service: str
-    path: str
-    entity: str
-    type: str
-
-
-class SeriesPlace(NamedTuple):
-    """An attribute of an entity, and the persistence and type of its samples in a table."""
-
-    service: str
-    path: str
-    entity: str
-    type: str
-    persistence: str
-    attribute: str
-    attribute_type: str
-
-    @property
-    def entity_name(self) -> EntityName:
-        return EntityName(self.service, self.path, self.entity, self.type)
-
-
-@dataclass(slots=True)
-class Catalog:
-    """Writes the rows of the directory; rows that this process wrote before are cached."""
-
-    table: Table
-    _known: set[Hashable] = field(default_factory=set)
-
-    async def record_paths(self, places: Iterable[ServicePathKey]) -> None:
-        """Write the rows that list services and service paths."""
-        fresh = [at for at in dict.fromkeys(places) if at not in self._known]
-        services = dict.fromkeys(service for service, _ in fresh)
-        rows = [
-            *(
-                SERVICE.item(service=name, group=group_key_text(group_of(name, "/")))
-                for name in services
-            ),
-            *(
-                SERVICE_PATH.item(
-                    service=service, group=group_key_text(group_of(service, path)), path=path
-                )
-                for service, path in fresh
-            ),
-        ]
-        await self._write_rows(rows)
-        self._remember(fresh)
-
-    async def record_entities(self, events: Iterable[Event]) -> None:
-        """Write the rows that list entities, their attributes and the tables of their samples."""
-        entities: dict[Hashable, Item] = {}
-        marks: dict[Hashable, None] = {}
-        changes: dict[Key, dict[str, Value]] = defaultdict(dict)
-        for event in events:
-            at = _entity_name(event)
-            if at not in self._known:
-                entities[at] = ENTITY.item(**at._asdict())
-            for attribute in event.update.attributes:
-                mark = (at, attribute.name, attribute.type, event.table, event.persistence)
-                if mark not in self._known:
-                    marks[mark] = None
-                    key = ATTRIBUTE.key(**at._asdict(), attribute=attribute.name)
-                    place = place_mark(event.table, event.persistence)
-                    changes[key] |= {"type": attribute.type, place: event.persistence.value}
-        await self._write_rows(list(entities.values()))
-        await self._write_updates([Update(key=key, set=each) for key, each in changes.items()])
-        self._remember([*entities, *marks])
-
-    async def record_moved(self, places: Sequence[SeriesPlace], old: str, new: str) -> None:
-        """Write the rows of series whose samples are in the table `new`, and no longer in `old`."""
-        entities = dict.fromkeys(place.entity_name for place in places)
-        await self._write_rows([ENTITY.item(**entity._asdict()) for entity in entities])
-        changes = [
-            Update(
-                key=ATTRIBUTE.key(**place.entity_name._asdict(), attribute=place.attribute),
-                set={place_mark(new, place.persistence): place.persistence},
-                default={"type": place.attribute_type},
-                remove=(place_mark(old, place.persistence),),
-            )
-            for place in places
-        ]
-        # An entity may have the same attribute in rows and in columns, on one item.
-        for persistence in Persistence:
-            suffix = f"{MARK_PREFIX}{persistence.value}:{new}"
-            await self._write_updates([each for each in changes if suffix in each.set])
-
-    async def _write_rows(self, rows: list[Item]) -> None:
-        most = limits.WRITE_OPERATIONS
-        for start in range(0, len(rows), most):
-            await self.table.write([Put(row) for row in rows[start : start + most]])
-
-    async def _write_updates(self, updates: list[Update]) -> None:
-        most = limits.TRANSACTION_OPERATIONS
-        for start in range(0, len(updates), most):
-            await self.table.transact(updates[start : start + most])
-
-    def _remember(self, found: Iterable[Hashable]) -> None:
-        if len(self._known) >= MAX_KNOWN:
-            self._known.clear()
-        self._known.update(found)
-
-
-def place_mark(table: str, persistence: str) -> str:
-    """The name of the mark that a table holds an attribute, in rows or in columns."""
-    return f"{MARK_PREFIX}{persistence}:{table}"
-
-
-def _entity_name(event: Event) -> EntityName:
-    update = event.update
-    return EntityName(event.service, event.path, update.entity_id, update.entity_type)
 
 
 class Service(msgspec.Struct, frozen=True):

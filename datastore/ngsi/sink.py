@@ -16,11 +16,11 @@ from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.manifest.records import Run
+from penstock.datastore.ngsi.catalog import Catalog
 from penstock.datastore.ngsi.commit import BatchCommitter, RetryWindow
-from penstock.datastore.ngsi.counts import SHARDS
+from penstock.datastore.ngsi.counts import SHARDS, KnownRemovals
 from penstock.datastore.ngsi.dead_letters import LetterFiles
 from penstock.datastore.ngsi.destinations import Destinations
-from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.events import DamagedLines, LineFiles
 from penstock.datastore.ngsi.inbox import WORKERS, Inbox, IntakeResult
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit, SinkBacklog
@@ -148,6 +148,8 @@ class NotificationSink:
             await self.loader.close_run(shared)
 
     def _load_again(self, segment: Segment, events: Sequence[Event]) -> None:
+        # Since it was committed, entities may have been removed from the directory.
+        self.committer.catalog.forget_rows()
         counts = Counter(event.service for event in events)
         sizes = {service: _EVENT_BYTES * count for service, count in counts.items()}
         self.loader.load_segment(segment, events, sizes)
@@ -214,15 +216,17 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
     ledger = RunLog(
         access, lines, worker, ground.storage_name, ground.written_by, ground.lease_seconds
     )
+    catalog = Catalog(ground.table)
     keeping = BatchCommitter(
         ground.table,
         ledger,
-        Catalog(ground.table),
+        catalog,
         LetterFiles.of(ground.files),
         ground.clock,
         SegmentWriter(
             ledger, secrets.randbelow(SHARDS), SettlementQueue(options.settlement_seconds)
         ),
+        KnownRemovals(catalog.forget_rows),
     )
     room = InFlightLimit(options.max_pending)
     registry = TableNameRegistry(ground.table)

@@ -201,6 +201,8 @@ NOTIFIED = row("NR:{id}", "NR")
 INGEST_COUNT = row("NC:{service}:{path}", "NC:{shard.2}")
 OPEN_PREFIX = "open:"
 """Before the id of a segment: an attribute of an `INGEST_COUNT` that names the segment's run."""
+REMOVALS = "removals"
+"""The attribute of an `INGEST_COUNT` that counts removals of entities from the directory."""
 DEAD_LETTER = row("NX:{id}", "NX", "NX:{service}:{path}")
 NAMING_RULES = row("NM:{kind}", "NM")
 SERVICE = row("NS", "NS:{group}:{service}")

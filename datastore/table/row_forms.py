@@ -20,6 +20,7 @@ from penstock.datastore.table.layout import (
     MANIFEST_COUNT,
     NAME_WORD,
     OPEN_PREFIX,
+    REMOVALS,
     ROWS_LIMIT,
     SHARED_PIPELINE,
     TAG,
@@ -122,6 +123,10 @@ def _writes_dataset(operation: Operation) -> bool:
     return isinstance(transformer, dict) and "dataset" in transformer
 
 
+def _removes_entity(operation: Operation) -> bool:
+    return isinstance(operation, Update) and REMOVALS in operation.add
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -143,6 +148,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(16, "Rows of datasets have several keys.", _has_several_keys),
     RowForm(17, "Versions have labels.", _labels_version),
     RowForm(18, "Pipelines write datasets.", _writes_dataset),
+    RowForm(19, "Entities of NGSI leave the directory.", _removes_entity),
 )
 
 

@@ -46,7 +46,8 @@ class NgsiServicePath:
 
     @strawberry.field(
         graphql_type=Connection[NgsiEntity],
-        description="All entities of the service path that were ever received, sorted by id.",
+        description="The entities of the service path, sorted by id: all that were ever received, "
+        "without those whose samples were all deleted.",
     )
     @staticmethod
     async def entities(
@@ -130,7 +131,8 @@ class NgsiServicePath:
 
     @strawberry.field(
         graphql_type=NgsiEntity | None,
-        description="The entity with the given id and type; null if it was never received.",
+        description="The entity with the given id and type; null if it was never received, or if "
+        "all its samples were deleted.",
     )
     @staticmethod
     async def entity(

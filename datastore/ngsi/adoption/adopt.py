@@ -18,8 +18,8 @@ from penstock.datastore.ngsi.adoption.foreign_items import (
     UnreadableItem,
     read_foreign_item,
 )
+from penstock.datastore.ngsi.catalog import Catalog, SeriesPlace
 from penstock.datastore.ngsi.destinations import TableItem
-from penstock.datastore.ngsi.directory import Catalog, SeriesPlace
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.table_names import adopted_name, is_table_name

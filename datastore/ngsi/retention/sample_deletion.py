@@ -3,14 +3,13 @@
 What was accepted before the request may be stored while the job runs, or again by a server that
 takes over: it is in a segment that is not settled. So the job deletes, waits until the segments
 that were open at its start are settled, and deletes again. Samples that arrive after the request
-stay.
+stay. An entity that has no sample left is removed from the directory.
 """
 
 from asyncio import get_running_loop, sleep
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Final
 
 from penstock.datastore.access.access import Access
@@ -20,7 +19,7 @@ from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.ngsi.counts import read_open_segments
 from penstock.datastore.ngsi.destinations import Destinations
-from penstock.datastore.ngsi.directory import Directory, Entity, require_role
+from penstock.datastore.ngsi.directory import Entity, require_role
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.notification import group_of
 from penstock.datastore.ngsi.reading.series import (
@@ -29,12 +28,13 @@ from penstock.datastore.ngsi.reading.series import (
     series_partition,
     series_range,
 )
+from penstock.datastore.ngsi.retention.entity_removal import EntityRemoval, walk_attributes
 from penstock.datastore.ngsi.rows import arrival_of
 from penstock.datastore.ngsi.run_log import list_lone_runs
 from penstock.datastore.roles import Role
 from penstock.datastore.table import limits
 from penstock.datastore.table.commit import commit
-from penstock.datastore.table.pages import query_pages, walk_pages
+from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import Attributes, Query, key_of
 
 MAX_DELETIONS: Final = 10
@@ -43,7 +43,8 @@ MAX_DELETIONS: Final = 10
 MAX_TURN_SECONDS: Final = 30
 POLL_SECONDS: Final = 1.0
 
-_PAGE = 100
+REMOVAL_ROUNDS: Final = 3
+"""The attempts to remove an entity whose rows are written again, though it has no sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +110,39 @@ class _SampleDeletion:
         waiting = await self._unsettled_segments()
         await self._delete_all()
         if waiting:
-            while waiting & await self._unsettled_segments():
-                await sleep(POLL_SECONDS)
-                await self._note_steps(0)
+            await self._wait_until_settled(waiting)
             await self._delete_all()
+        await self._remove_entity()
+
+    async def _remove_entity(self) -> None:
+        """Remove the entity from the directory, unless it has a sample, or one arrives."""
+        for _ in range(REMOVAL_ROUNDS):
+            if not await self._is_empty():
+                return
+            removal = EntityRemoval(self.access, self._entity, self.access.clock.new_id())
+            await removal.announce()
+            await self._wait_until_settled(await self._unsettled_segments())
+            await self._delete_all()
+            if await self._is_empty() and await removal.remove():
+                return
+
+    async def _is_empty(self) -> bool:
+        """Whether no table of the entity holds a sample."""
+        async for table, partition in self._series():
+            query = Query(partition=partition, limit=1, consistent=True)
+            if (await self.destinations.table(table).query(query)).items:
+                return False
+        return True
+
+    async def _wait_until_settled(self, segments: set[str]) -> None:
+        while segments & await self._unsettled_segments():
+            await sleep(POLL_SECONDS)
+            await self._note_steps(0)
+
+    @property
+    def _entity(self) -> Entity:
+        span = self.span
+        return Entity(span.service, span.path, span.entity, span.type)
 
     async def _unsettled_segments(self) -> set[str]:
         """The segments that may hold samples of the span, by their names or those of their runs."""
@@ -133,10 +163,8 @@ class _SampleDeletion:
 
     async def _series(self) -> AsyncIterator[tuple[str, str]]:
         """The tables of the entity and its partitions in them; columns share one."""
-        span, seen = self.span, set[tuple[str, str]]()
-        of = Entity(span.service, span.path, span.entity, span.type)
-        read_page = partial(Directory(self.access).attributes, of)
-        async for attribute in walk_pages(read_page, _PAGE):
+        seen = set[tuple[str, str]]()
+        async for attribute in walk_attributes(self.access, self._entity):
             for persistence, table in attribute.places:
                 place = (table, series_partition(attribute, persistence))
                 if place not in seen:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from penstock.datastore.ngsi.catalog import Catalog
 from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import DeadLetter, dead_letter_insert
-from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.events import EntityUpdate, Json, NotifiedAttribute
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter

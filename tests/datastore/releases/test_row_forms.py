@@ -7,6 +7,7 @@ from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.port import Key, Operation, Put, Update
 from penstock.datastore.table.row_forms import FORMS
 from penstock.datastore.table.schema_marker import (
+    THIS_RELEASE,
     GuardedTable,
     Release,
     SchemaMarker,
@@ -33,12 +34,13 @@ SAMPLES: dict[int, Operation] = {
     16: Put({"pk": "D:1", "sk": "D", "content": {"keyColumn": "a", "keyColumns": ["a", "b"]}}),
     17: Update(key=Key("P:1", "PV:latest"), set={"labels": [{"label": "prod", "version": 1}]}),
     18: Put({"pk": "P:1", "sk": "PV:0000000001", "transformer": {"dataset": {"id": "1"}}}),
+    19: Update(key=Key("NC:a:/b", "NC:01"), add={"removals": 1}),
     9: Update(key=Key("NC:a:/b", "NC:01"), add={"pending": 1}, set={"open:1": "2022-08-10/1"}),
 }
 
 
 def test_the_forms_have_numbers_one_behind_the_other() -> None:
-    assert [form.number for form in FORMS] == [*range(3, 19)]
+    assert [form.number for form in FORMS] == [*range(3, THIS_RELEASE.schema + 1)]
 
 
 @pytest.mark.parametrize("number", SAMPLES)
@@ -50,11 +52,13 @@ async def test_the_first_row_of_a_form_shuts_out_releases_that_misread_it(
     plain = Put({"pk": "T:usa:colour", "sk": "T:blue:P:1", "tags": {"colour": "blue"}})
     new = GuardedTable(store.table)
     await new.transact([plain])
-    assert await read_marker(store.table) == SchemaMarker(schema=18)
+    assert await read_marker(store.table) == SchemaMarker(schema=THIS_RELEASE.schema)
     await old.transact([plain])
     await new.transact([SAMPLES[number]])
     marker = await read_marker(store.table)
-    assert marker == SchemaMarker(schema=18, minimum_reader=number, minimum_writer=number)
+    assert marker == SchemaMarker(
+        schema=THIS_RELEASE.schema, minimum_reader=number, minimum_writer=number
+    )
     kept = await contents(store.table)
     for call in (lambda: old.get([plain.key]), lambda: old.transact([plain]), old.ping):
         with pytest.raises(TooOld, match=f"and {number} is needed"):
@@ -68,7 +72,7 @@ async def test_a_lower_form_never_lowers_the_numbers(store: Store) -> None:
     for number in (5, 3):
         await GuardedTable(store.table).transact([SAMPLES[number]])
     assert await read_marker(store.table) == SchemaMarker(
-        schema=18, minimum_reader=5, minimum_writer=5
+        schema=THIS_RELEASE.schema, minimum_reader=5, minimum_writer=5
     )
 
 

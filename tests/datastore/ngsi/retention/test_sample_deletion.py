@@ -88,8 +88,9 @@ async def test_the_samples_of_a_span_go_and_the_others_stay(world: SinkWorld) ->
         assert await world.counts() == before == IngestCounts(received=6, persisted=6, items=6)
         again = await place.delete(TimeSpan(START + SECOND, START + 3 * SECOND))
         assert (again.state, again.done) == (JobState.DONE, 0)
+        of = await speed(world)
         assert (await place.delete()).done == 3
-        assert await texts(world, await speed(world)) == []
+        assert await texts(world, of) == []
         (other,) = await world.read_samples()
         assert other["entityId"] == "car2"
 
@@ -105,9 +106,10 @@ async def test_all_samples_go_from_every_table_in_rows_and_in_columns(world: Sin
             async with world.open_sink(options, clock=Clock(place.watch)) as sink:
                 await accept(sink, car("car1", speed=n, oil=n), car("car2", speed=n))
             place.watch.move(SECOND)
+        of = await speed(world)
         # Two rows, one item of columns, two rows.
         assert (await place.delete()).done == 5
-        assert await texts(world, await speed(world)) == []
+        assert await texts(world, of) == []
         assert (await place.delete(of=structs.replace(CAR, entity_id="car2"))).done == 3
 
 
@@ -116,13 +118,14 @@ async def test_a_large_deletion_goes_on_where_it_was_interrupted(world: SinkWorl
     await notify(world, *range(60))
     failing = FailingDestinations(world.context.destinations)
     async with open_place(world, failing) as place:
+        of = await speed(world)
         job = await place.begin()
         for _ in range(2):
             failing.fails = fail_first(1, BUSY)
             assert await place.store.run_jobs("w") == 0
         assert (await follow(place.store, job.id)).state is JobState.RUNNING
         assert await place.store.run_jobs("w") == 1
-        assert await texts(world, await speed(world)) == []
+        assert await texts(world, of) == []
 
 
 @without_moto
@@ -163,12 +166,13 @@ async def test_what_was_accepted_and_is_not_stored_yet_goes_when_it_is_stored(
             await accept(sink, car("car2", speed=2))
         await accept(sink, car("car1", speed=3))
         watch.move(SECOND)
+        of = await speed(world)
         job = await store.open_session(SUPER).sample_deletions.begin(CAR, ALL_TIMES)
         running = asyncio.create_task(store.run_jobs("w"))
 
         async def is_begun() -> bool:
             # A write that fails may have taken effect, again and again.
-            return "1" not in await texts(world, await speed(world))
+            return "1" not in await texts(world, of)
 
         await until(is_begun)
         assert not running.done()
@@ -178,7 +182,7 @@ async def test_what_was_accepted_and_is_not_stored_yet_goes_when_it_is_stored(
         stored = 3 + shared
         counts = await world.wait_until_settled()
         assert counts == IngestCounts(received=stored, persisted=stored, items=stored)
-        assert await texts(world, await speed(world)) == []
+        assert await texts(world, of) == []
 
 
 @on_sqlite

@@ -1,0 +1,85 @@
+"""The removal of an entity without samples from the directory, unless something arrives meanwhile.
+
+Servers remember which rows of the directory they wrote. So every process first learns of the
+removal: a commit requires that it knows all removals of its service path. What was committed before
+is in a segment that is not settled; the caller waits for those. Whoever writes a row again takes
+off its mark, and a row without the mark stays.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.ngsi.catalog import LEAVING
+from penstock.datastore.ngsi.counts import removal_updates
+from penstock.datastore.ngsi.directory import Attribute, Directory, Entity
+from penstock.datastore.table.layout import ATTRIBUTE, ENTITY
+from penstock.datastore.table.pages import walk_pages
+from penstock.datastore.table.port import Compare, ConditionFailed, Delete, Exists, Key, Update
+
+_PAGE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRemoval:
+    """The removal of one entity; `mark` is unique to the call that removes it."""
+
+    access: Access
+    entity: Entity
+    mark: str
+
+    async def announce(self) -> None:
+        """Mark the rows of the entity, and let every process learn that they may go."""
+        table = self.access.table
+        async for key in self._keys():
+            marked = Update(key=key, set={LEAVING: self.mark}, condition=Exists())
+            await self._change_if(marked)
+        await table.transact(removal_updates((self.entity.service, self.entity.path)))
+
+    async def remove(self) -> bool:
+        """Remove the rows that still have the mark; False if the entity was written again."""
+        async for key in self._keys():
+            marked = Compare(LEAVING, "=", self.mark)
+            if not await self._change_if(Delete(key, marked)) and key == self._entity_key:
+                found = await self.access.table.get([key], consistent=True)
+                if key in found.items:
+                    return False
+        return True
+
+    async def _change_if(self, operation: Update | Delete) -> bool:
+        """Make a change; False if its condition does not hold."""
+        try:
+            await self.access.table.transact([operation])
+        except ConditionFailed:
+            return False
+        return True
+
+    @property
+    def _entity_key(self) -> Key:
+        of = self.entity
+        return ENTITY.key(
+            service=of.service, path=of.path, entity=of.entity_id, type=of.entity_type
+        )
+
+    async def _keys(self) -> AsyncIterator[Key]:
+        """The rows of the entity: its own first, so that those of a returning one stay."""
+        yield self._entity_key
+        async for attribute in walk_attributes(self.access, self.entity):
+            yield self._attribute_key(attribute)
+
+    def _attribute_key(self, attribute: Attribute) -> Key:
+        of = self.entity
+        return ATTRIBUTE.key(
+            service=of.service,
+            path=of.path,
+            entity=of.entity_id,
+            type=of.entity_type,
+            attribute=attribute.name,
+        )
+
+
+def walk_attributes(access: Access, of: Entity) -> AsyncIterator[Attribute]:
+    """Yield every attribute of an entity."""
+    return walk_pages(partial(Directory(access).attributes, of), _PAGE)
