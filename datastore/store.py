@@ -75,12 +75,12 @@ from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.follow_list import ResourceEvents
 from penstock.datastore.resources.reading import Listing, ResourceReader
-from penstock.datastore.resources.steps import RemainingSteps
 from penstock.datastore.resources.tag_counts import TagCounter
 from penstock.datastore.resources.tags_in_use import TagLists
 from penstock.datastore.resources.users import Uses
 from penstock.datastore.resources.versions import Versions
-from penstock.datastore.resources.write import ResourceWriter
+from penstock.datastore.resources.writing.steps import RemainingSteps
+from penstock.datastore.resources.writing.writer import ResourceWriter
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.counters import SHARDS
 from penstock.datastore.table.instrumentation import MeteredTable, Units, WatchBatch, watch_nothing

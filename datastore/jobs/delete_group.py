@@ -23,8 +23,8 @@ from penstock.datastore.manifest.delete import delete_manifest
 from penstock.datastore.records import Group, Resource
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.reading import ResourceReader
-from penstock.datastore.resources.steps import RemainingSteps
-from penstock.datastore.resources.write import ResourceWriter
+from penstock.datastore.resources.writing.steps import RemainingSteps
+from penstock.datastore.resources.writing.writer import ResourceWriter
 from penstock.datastore.roles import ROOT, GroupPath, Role, covers, parent
 from penstock.datastore.table.commit import Attempts, Write, commit
 from penstock.datastore.table.items import read_rows, resource_id

@@ -28,9 +28,7 @@ from penstock.datastore.resources.execution_guard import (
     closing_writes,
     unused_writes,
 )
-from penstock.datastore.resources.logged_changes import change_writes
 from penstock.datastore.resources.reading import ResourceReader
-from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.resources.use_rows import (
     ResourceKey,
     StillUsed,
@@ -40,6 +38,8 @@ from penstock.datastore.resources.use_rows import (
     use_writes,
 )
 from penstock.datastore.resources.users import describe_users
+from penstock.datastore.resources.writing.logged_changes import change_writes
+from penstock.datastore.resources.writing.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import latest_item, load, resource_id

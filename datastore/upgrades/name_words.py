@@ -12,7 +12,7 @@ from penstock.datastore.audio.derived_rows import row_changes, track_rows
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.tracks import audio_of, still_as_read
 from penstock.datastore.errors import NotFound
-from penstock.datastore.resources.write import ResourceWriter
+from penstock.datastore.resources.writing.writer import ResourceWriter
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import read_or_report, read_rows, resource_id
 from penstock.datastore.table.layout import AUDIO, KINDS, KindDefinition

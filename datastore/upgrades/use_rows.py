@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound
-from penstock.datastore.resources.write import ResourceWriter
+from penstock.datastore.resources.writing.writer import ResourceWriter
 from penstock.datastore.table.items import resource_id
 from penstock.datastore.table.layout import KINDS, KindDefinition
 from penstock.datastore.table.port import Attributes

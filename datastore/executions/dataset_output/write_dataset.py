@@ -17,7 +17,7 @@ from penstock.datastore.executions.records import Execution
 from penstock.datastore.objects.port import Files
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
-from penstock.datastore.resources.write import ResourceWriter
+from penstock.datastore.resources.writing.writer import ResourceWriter
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import REFERENCE_DATASET

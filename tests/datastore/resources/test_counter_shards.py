@@ -44,7 +44,7 @@ def forget_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a store of `UNSHARDED` write resources as an earlier release did."""
     choose = choose_shard
     monkeypatch.setattr(
-        "penstock.datastore.resources.write.choose_shard",
+        "penstock.datastore.resources.writing.writer.choose_shard",
         lambda made, shards: choose(made, shards) if shards else 0,
     )
 

@@ -1,14 +1,10 @@
-"""Writes of resources: create, update, grant and revoke, each the difference of derived rows.
-
-A difference that fits one transaction is one. Otherwise its first transaction decides everything,
-and the rest follows in steps.
-"""
+"""Writes of resources: create, update, restore, grant, revoke and label."""
 
 from asyncio import gather
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,39 +15,30 @@ from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
     Invalid,
-    LimitExceeded,
-    NameTaken,
     NotFound,
     QuotaExceeded,
     Unavailable,
     VersionConflict,
-    blame_field,
 )
 from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.history.rows import Action, entry_of, resource_writes
-from penstock.datastore.quotas.usage import count_kept, growth_of, kept_writes, merge_kept
-from penstock.datastore.records import ReferenceDataset, Resource, State, VersionLabel
+from penstock.datastore.records import Resource, State, VersionLabel
 from penstock.datastore.resources import idempotency
-from penstock.datastore.resources.content_check import check_content
-from penstock.datastore.resources.derived_rows import derive_rows, difference
 from penstock.datastore.resources.execution_guard import state_writes
 from penstock.datastore.resources.formula_references import unwritable_references
-from penstock.datastore.resources.logged_changes import change_writes
-from penstock.datastore.resources.names import describe_conflict
-from penstock.datastore.resources.reading import ResourceReader, Standing
-from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
-from penstock.datastore.resources.use_rows import find_gone, use_writes
+from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.version_dates.active_from import FIELD, with_start
 from penstock.datastore.resources.version_labels.labels import with_label, without_label
 from penstock.datastore.resources.versions import Versions, restored_content
+from penstock.datastore.resources.writing.content_check import check_content
+from penstock.datastore.resources.writing.transaction import ResourceTransaction, WriteExtras
 from penstock.datastore.roles import GroupPath, Role
-from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, Write
 from penstock.datastore.table.counters import choose_shard
-from penstock.datastore.table.items import attributes_of, latest_item, overwrite, version_item
+from penstock.datastore.table.items import attributes_of
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.limits import ITEM_BYTES, check_at_most, item_size
-from penstock.datastore.table.port import Compare, Missing, Put
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
@@ -63,18 +50,6 @@ RESERVED_BYTES = 1024
 """The room in a record for its keys and for what a revoke adds."""
 
 
-class _Extras(NamedTuple):
-    """The parts of a write beside the resource's own rows and those that derive from it.
-
-    The receipt of an idempotency key, the guards that must hold, and whether the write brings back
-    an earlier version.
-    """
-
-    receipt: Sequence[Write] = ()
-    guards: Sequence[Write] = ()
-    restores: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class ResourceWriter(Generic[R]):
     """The writes of one kind for the caller."""
@@ -82,6 +57,10 @@ class ResourceWriter(Generic[R]):
     kind: KindDefinition[R]
     access: Access
     attachment: Attachment[R] | None = None
+
+    @property
+    def _transaction(self) -> ResourceTransaction[R]:
+        return ResourceTransaction(self.kind, self.access)
 
     def with_attachment(self, attachment: Attachment[R] | None) -> "ResourceWriter[R]":
         """The same writer, for one write whose content comes with a file."""
@@ -116,7 +95,8 @@ class ResourceWriter(Generic[R]):
             _require_room(checked)
             placed, taken = await self._place_attachment(checked)
             try:
-                return await self._commit(None, placed, _Extras(receipt, [*taken, *called]))
+                extras = WriteExtras(receipt, [*taken, *called])
+                return await self._transaction.commit(None, placed, extras)
             except QuotaExceeded:
                 if idempotency_key:
                     await made.find_repetition(self.access, idempotency_key)
@@ -361,8 +341,8 @@ class ResourceWriter(Generic[R]):
                 _require_room(changed)
             changed, taken = await self._place_attachment(changed)
             guards = [*state_writes(self.kind, current, changed), *taken, *called]
-            extras = _Extras(guards=guards, restores=restores)
-            return current, await self._commit(standing, changed, extras, place)
+            extras = WriteExtras(guards=guards, restores=restores)
+            return current, await self._transaction.commit(standing, changed, extras, place)
 
         return await self._retry_on_conflict(rewrite_once)
 
@@ -391,23 +371,6 @@ class ResourceWriter(Generic[R]):
             raise
         if self.attachment is not None:
             await self.attachment.settle()
-
-    def _row_writes(self, standing: Standing[R] | None, after: R) -> list[Write]:
-        """The writes of the resource's own rows: the latest, and a new version."""
-        before = standing.resource if standing else None
-        unknown = standing.unknown if standing else {}
-        latest = latest_item(self.kind, after)
-        writes = [
-            Write(Put(latest, Missing()), already_done)
-            if before is None
-            else Write(
-                overwrite(self.kind.record, latest, Compare("revision", "=", before.revision))
-            )
-        ]
-        if _is_new_version(before, after):
-            version = version_item(self.kind, _as_version(after))
-            writes.append(Write(Put({**unknown, **version}, Missing())))
-        return writes
 
     def _new_resource(self, group: GroupPath, content: Mapping[str, Any]) -> R:
         now, user = self.access.clock.timestamp(), self.access.caller.user_id
@@ -444,65 +407,6 @@ class ResourceWriter(Generic[R]):
             return current
         return msgspec.structs.replace(current, groups=groups, revision=current.revision + 1)
 
-    async def _commit(
-        self,
-        standing: Standing[R] | None,
-        after: R,
-        extras: _Extras,
-        place: str | None = None,
-    ) -> R:
-        """Write the new state, if the guards hold; return the state as it was written."""
-        letter = self.kind.letter
-        before = standing.resource if standing else None
-        # What uses nothing is not marked: an earlier release may give it references yet.
-        linked = bool(after.references)
-        counted = count_kept(before, after, restores=extras.restores)
-        after = msgspec.structs.replace(counted, named=True, linked=linked)
-        admitted = await self._admit(before, after)
-        old = derive_rows(letter, before) if before else None
-        if old is not None and standing is not None and standing.lists_itself:
-            old = replace(old, listed={})
-        changes = difference(old, derive_rows(letter, after))
-        steps = RemainingSteps(self.kind, self.access)
-        # The receipt stands before the name, so that a repeated call is not a NameTaken.
-        kept = [*kept_writes(before, after), *admitted]
-        gone = await find_gone(self.access.table, before, after, restores=extras.restores)
-        used = use_writes(before, after, gone)
-        logged = change_writes(self.kind, before, after, self.access.clock.now())
-        given = [*extras.receipt, *changes.first, *logged, *kept, *used, *extras.guards]
-        fixed = merge_kept(given)
-        own_rows = 1 + _is_new_version(before, after)
-        stepped = own_rows + len(fixed) + len(changes.rest) > MAX_OPERATIONS or (
-            before is not None and before.stepped and await steps.are_pending(before.id)
-        )
-        after = msgspec.structs.replace(after, stepped=stepped)
-        behind = changes.rest
-        if stepped and changes.rest:
-            steps.check_limits(changes.rest)
-            behind = [steps.marker_write(before, after)]
-        writes = [*self._row_writes(standing, after), *fixed, *behind]
-        if len(writes) > MAX_OPERATIONS:
-            named = len(extras.guards) + len(used)
-            widest = place or ("formula" if named > len(changes.first) else "name")
-            limit = "operations of a transaction"
-            raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), (widest,))
-        await self._transact(writes, after.id, place)
-        if stepped:
-            await steps.finish_or_leave(after.id)
-        return after
-
-    async def _admit(self, before: R | None, after: R) -> list[Write]:
-        """Admit what the write adds to what the owner group and the creating user keep."""
-        growth, user = growth_of(before, after), after.created_by
-        return await self.access.quotas.admit(self.access.table, after.owner, user, growth)
-
-    async def _transact(self, writes: Sequence[Write], id: str, place: str | None) -> None:
-        try:
-            await commit(self.access.table, writes)
-        except NameTaken as taken:
-            with blame_field(place or "name"):
-                raise await describe_conflict(self.access, taken, id) from None
-
 
 def _require_room(resource: Resource) -> None:
     """Raise LimitExceeded for a record that a revoke might not fit into any more.
@@ -512,20 +416,6 @@ def _require_room(resource: Resource) -> None:
     if len(msgspec.json.encode(resource)) > ITEM_BYTES // 2:
         size = item_size(attributes_of(resource))
         check_at_most("bytes of an item", ITEM_BYTES - RESERVED_BYTES, size)
-
-
-def _as_version(resource: R) -> R:
-    """The resource without what only its latest row says."""
-    plain = msgspec.structs.replace(
-        resource, stepped=False, counted_versions=0, named=False, linked=False, dates=(), labels=()
-    )
-    if isinstance(plain, ReferenceDataset):
-        return msgspec.structs.replace(plain, counted_files=0, counted_bytes=0)
-    return plain
-
-
-def _is_new_version(before: Resource | None, after: Resource) -> bool:
-    return before is None or after.version != before.version
 
 
 def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:
