@@ -24,7 +24,7 @@ from penstock.datastore.input_files.kinds import (
 )
 from penstock.datastore.input_files.parquet import read_parquet
 from penstock.datastore.input_files.text import decode_wide, read_chunks, unpack_text
-from penstock.datastore.kept_rows.engine import Connection, RowsEngine
+from penstock.datastore.kept_rows.engine import Connection, RowsEngine, TimeLimit
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.write_part import read_local
 from penstock.datastore.objects.port import Files
@@ -123,7 +123,9 @@ class InputConversion:
         writing = _TableWriter(kind, packed, table, most, work)
         try:
             if kind is InputKind.PARQUET:
-                return await self.engine.write(writing.run, user)
+                # One step of a query may take long, so its clock is looked at from outside.
+                limit = TimeLimit(work.most_seconds, work.too_long_error)
+                return await self.engine.write(writing.run, user, limit)
             return await _THREADS.run(writing.run, user)
         finally:
             work.interrupt()

@@ -47,8 +47,12 @@ class InterruptibleWork:
         if not self._is_wanted:
             raise WorkInterrupted
         if self.seconds > self.most_seconds:
-            message = (
-                f"making CSV of the file takes more than {self.most_seconds:.0f} seconds of "
-                "processor time; send it as CSV, or in smaller files"
-            )
-            raise InputRefused(TransformCode.CONVERSION_TOO_LONG, message)
+            raise self.too_long_error()
+
+    def too_long_error(self) -> InputRefused:
+        """The error for work that takes longer than it may."""
+        message = (
+            f"making CSV of the file takes more than {self.most_seconds:.0f} seconds of "
+            "processor time; send it as CSV, or in smaller files"
+        )
+        return InputRefused(TransformCode.CONVERSION_TOO_LONG, message)

@@ -28,7 +28,7 @@ def read_parquet(connection: Connection, path: Path) -> Iterator[bytes]:
         connection.execute(_bounded_rows(source, types))
         while rows := connection.fetchmany(BATCH):
             yield csv_lines(rows)
-    except duckdb.OutOfMemoryException:
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error as error:
         # The words of the engine show its query and the path of the copy on this machine.

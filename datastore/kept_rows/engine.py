@@ -2,11 +2,13 @@
 
 import asyncio
 import importlib.util
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import thread_time
+from threading import get_ident
+from time import clock_gettime
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from weakref import finalize
 
@@ -35,6 +37,10 @@ _WRITERS: Final = TurnThreads("rows write", 2, most_of_one=1)
 _INTERRUPT_AGAIN: Final = 0.1
 """The seconds after which a query that goes on is interrupted again."""
 
+READ_SECONDS: Final = 60
+WRITE_SECONDS: Final = 3600
+"""Seconds of processor time of a query that a caller waits for, and of one of the server's own."""
+
 MISSING: Final = "This server keeps no rows: install it with the extra `results`."
 
 
@@ -53,6 +59,18 @@ class QueryPayer(NamedTuple):
     def pay(self, seconds: float) -> None:
         """Pay for the processor time of a query beyond what was paid before."""
         self.work.owe(max(0, cpu_units(seconds) - self.prepaid))
+
+
+class TimeLimit(NamedTuple):
+    """The seconds of processor time that a query may take, and the error of one that takes more."""
+
+    seconds: float
+    error: Callable[[], Exception]
+
+    @classmethod
+    def of_query(cls, seconds: int) -> "TimeLimit":
+        limit = "seconds of processor time of a query over rows"
+        return cls(seconds, lambda: LimitExceeded(limit, seconds, seconds + 1))
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -83,34 +101,56 @@ class RowsEngine:
 
         The payer owes the processor time of the thread, also of a query that is interrupted because
         its caller is cancelled. Raises Unavailable where the engine is not installed, LimitExceeded
-        for what takes more memory than there is, and IllegalState for files that it cannot read.
+        for what takes more memory than there is, or too much processor time, and IllegalState for
+        files that it cannot read.
         """
-        return await self._run(work, payer, _READERS)
+        return await self._run(work, payer, _READERS, TimeLimit.of_query(READ_SECONDS))
 
-    async def write(self, work: Callable[[Connection], T], user: str) -> T:
+    async def write(
+        self, work: Callable[[Connection], T], user: str, limit: TimeLimit | None = None
+    ) -> T:
         """Do work like `read`, in a thread for the server's own work for a user."""
-        return await self._run(work, QueryPayer(user), _WRITERS)
+        limit = limit or TimeLimit.of_query(WRITE_SECONDS)
+        return await self._run(work, QueryPayer(user), _WRITERS, limit)
 
     async def _run(
-        self, work: Callable[[Connection], T], payer: QueryPayer, threads: TurnThreads
+        self,
+        work: Callable[[Connection], T],
+        payer: QueryPayer,
+        threads: TurnThreads,
+        limit: TimeLimit,
     ) -> T:
         if not is_installed():
             raise Unavailable(MISSING)
         query = _Query(work, self.folder, self._databases)
         running = asyncio.ensure_future(threads.run(query.run, payer.user))
         try:
-            return await asyncio.shield(running)
+            # An interrupt between two statements ends neither, so it is repeated.
+            while not (await asyncio.wait([running], timeout=_INTERRUPT_AGAIN))[0]:
+                if query.read_clock() > limit.seconds:
+                    query.interrupt(limit.error)
+            return running.result()
         except asyncio.CancelledError:
             query.interrupt()
             if not query.has_begun:
                 running.cancel()
-            # An interrupt between two statements ends neither, so it is repeated.
             while not (await asyncio.wait([running], timeout=_INTERRUPT_AGAIN))[0]:
                 query.interrupt()
             await asyncio.gather(running, return_exceptions=True)  # Nobody wants its result.
             raise
         finally:
             payer.pay(query.seconds)
+
+
+def _cancelled_error() -> Exception:
+    return Unavailable("The query was cancelled.")
+
+
+def _clock_of_thread() -> int:
+    """The clock of this thread's processor time; that of the wall where a system has none."""
+    if hasattr(time, "pthread_getcpuclockid"):
+        return time.pthread_getcpuclockid(get_ident())
+    return time.CLOCK_MONOTONIC
 
 
 class _Query(Generic[T]):
@@ -126,23 +166,34 @@ class _Query(Generic[T]):
         self._folder = folder
         self._databases = databases
         self._connection: Connection | None = None
-        self._is_interrupted = False
+        self._error: Callable[[], Exception] | None = None
+        self._clock: int | None = None
+        self._began = 0.0
         self.has_begun = False
         self.seconds = 0.0
 
-    def interrupt(self) -> None:
-        """End the statement that runs; from any thread."""
+    def read_clock(self) -> float:
+        """The processor time of the query until now; from any thread, while it runs."""
+        return 0.0 if self._clock is None else clock_gettime(self._clock) - self._began
+
+    def interrupt(self, error: Callable[[], Exception] = _cancelled_error) -> None:
+        """End the statement that runs, with an error; from any thread."""
         import duckdb  # noqa: PLC0415 - it comes with an extra
 
-        self._is_interrupted = True
+        self._error = error
         connection = self._connection
         if connection is not None:
             with suppress(duckdb.ConnectionException):  # The query has just closed it.
                 connection.interrupt()
 
+    def _interruption_error(self) -> Exception:
+        return (self._error or _cancelled_error)()
+
     def run(self) -> T:
         self.has_begun = True
-        began = thread_time()
+        clock = _clock_of_thread()
+        self._began = clock_gettime(clock)
+        self._clock = clock
         try:
             database = self._databases.pop() if self._databases else open_database(self._folder)
             self._connection = database.cursor()
@@ -152,15 +203,17 @@ class _Query(Generic[T]):
                 self._connection.close()
                 self._databases.append(database)
         finally:
-            self.seconds = thread_time() - began
+            self.seconds = self.read_clock()
 
     def _run_bounded(self, connection: Connection) -> T:
         import duckdb  # noqa: PLC0415 - it comes with an extra
 
-        if self._is_interrupted:
-            raise Unavailable("The query was cancelled.")
+        if self._error is not None:
+            raise self._interruption_error()
         try:
             return self._work(connection)
+        except duckdb.InterruptException:
+            raise self._interruption_error() from None
         except duckdb.OutOfMemoryException:
             limit = "bytes of memory of a query over rows"
             raise LimitExceeded(limit, MEMORY_BYTES, MEMORY_BYTES + 1) from None

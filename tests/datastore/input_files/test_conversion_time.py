@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.executions.files import output_key, table_key
-from penstock.datastore.input_files import convert, excel, text
+from penstock.datastore.input_files import convert, excel, parquet, text
 from penstock.datastore.input_files.convert import InputConversion
 from penstock.datastore.input_files.excel import read_sheet
 from penstock.datastore.input_files.interruptible_work import InterruptibleWork
@@ -108,6 +108,22 @@ async def test_a_conversion_that_takes_too_long_fails_and_is_paid(
     assert await read_content(store.files, output_key(over)) is None
     assert await read_kwh(store, pipeline) == {}
     assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_one_step_of_a_query_takes_no_more_processor_time_than_a_conversion_may(
+    store: Store, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless = "SELECT sum(a.range * b.range) FROM range(10_000_000) AS a, range(10_000_000) AS b"
+    monkeypatch.setattr(parquet, "_bounded_rows", lambda *_: endless)
+    monkeypatch.setattr(convert, "FREE_SECONDS", 0)
+    charges: Charges = []
+    monkeypatch.setattr(convert, "packed_units", lambda _: 0)
+    over = await finished_execution(charging(store, charges), pipeline, parquet_file(PARQUET))
+    assert (over.state, over.code, over.rows) == ("failed", "CONVERSION_TOO_LONG", 0)
+    assert [user for user, _ in charges] == ["ann"]
+    assert await read_content(store.files, table_key(over)) is None
+    assert await read_kwh(store, pipeline) == {}
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.errors import NotPermitted, RateLimited
+from penstock.datastore.errors import LimitExceeded, NotPermitted, RateLimited
 from penstock.datastore.executions.records import Execution
+from penstock.datastore.kept_rows import engine as engine_module
 from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.kept_rows.engine import QueryPayer, RowsEngine
 from penstock.datastore.kept_rows.open_rows import QUERY_UNITS
@@ -17,7 +18,7 @@ from penstock.datastore.roles import Caller, Role
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.kept_rows.plants import SUM, run_file
-from tests.support.loop_clock import let_tasks_run
+from tests.support.loop_clock import let_tasks_run, pass_time
 from tests.support.patience import until
 from tests.support.work_account import Account
 
@@ -75,6 +76,41 @@ async def test_a_query_whose_caller_goes_is_interrupted_and_paid() -> None:
         await running
     assert account.owed > 0
     assert await engine.read(lambda _: 1, QueryPayer("eve")) == 1
+
+
+@pytest.mark.parametrize("call", ["read", "write"])
+async def test_one_statement_takes_no_more_processor_time_than_a_query_may(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "READ_SECONDS", 0)
+    monkeypatch.setattr(engine_module, "WRITE_SECONDS", 0)
+    engine, account = RowsEngine(), Account()
+
+    def work(connection: Any) -> None:
+        connection.execute(LONG).fetchall()
+
+    calls: dict[str, Callable[[], Awaitable[None]]] = {
+        "read": lambda: engine.read(work, QueryPayer("eve", account)),
+        "write": lambda: engine.write(work, "eve"),
+    }
+    with pytest.raises(LimitExceeded) as refused:
+        await calls[call]()
+    assert refused.value.limit == "seconds of processor time of a query over rows"
+    assert (account.owed > 0) is (call == "read")
+    monkeypatch.undo()
+    assert await engine.read(lambda _: 1, QueryPayer("eve")) == 1
+
+
+async def test_a_query_that_waits_for_something_else_takes_no_processor_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine_module, "READ_SECONDS", 60)
+    engine, work = RowsEngine(), HeldWork()
+    running = asyncio.create_task(engine.read(work.of("eve"), QueryPayer("eve")))
+    await until(lambda: work.begun)
+    await pass_time(1000 * engine_module.READ_SECONDS)
+    work.released.set()
+    assert await running == "eve"
 
 
 async def test_a_query_is_interrupted_that_begins_a_statement_after_its_caller_went() -> None:
