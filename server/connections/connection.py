@@ -13,7 +13,9 @@ from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from penstock.server.connections.gate import EndReason, Gates, Party, Stage
+from penstock.server.connections.body_account import BodyAccount
+from penstock.server.connections.body_budget import Party
+from penstock.server.connections.gate import EndReason, Gates, Stage
 from penstock.server.connections.guarded_transport import GuardedTransport, count_kept
 from penstock.server.connections.refusals import (
     BAD_HANDSHAKE,
@@ -21,6 +23,8 @@ from penstock.server.connections.refusals import (
     HEAD_TOO_LATE,
     MALFORMED,
     TOO_MANY_CONNECTIONS,
+    TOO_MUCH_BODY,
+    TOO_MUCH_BODY_OF_CLIENT,
     UNKNOWN_METHOD,
     RefusedRequest,
 )
@@ -54,6 +58,8 @@ _REASONS: Final = {
     HEAD_TOO_LARGE: EndReason.HEAD_TOO_LARGE,
     HEAD_TOO_LATE: EndReason.HEAD_TOO_LATE,
     TOO_MANY_CONNECTIONS: EndReason.TOO_MANY,
+    TOO_MUCH_BODY: EndReason.TOO_MUCH_BODY,
+    TOO_MUCH_BODY_OF_CLIENT: EndReason.TOO_MUCH_BODY,
 }
 _RESET: Final = struct.pack("ii", 1, 0)
 
@@ -97,6 +103,7 @@ class GuardedConnection(asyncio.Protocol):
         self._real = transport
         self._transport = GuardedTransport(transport, self)
         self._gate = self._gates.gate_of(transport)
+        self._account = BodyAccount(self._gate)
         self.serves_admin_only = self._gate is not self._gates.main
         self._inner.connection_made(self._transport)
         if not self._gate.admit(self):
@@ -131,6 +138,7 @@ class GuardedConnection(asyncio.Protocol):
     def finish_request(self) -> None:
         """Begin to wait for the next request; the application calls it behind each answer."""
         self._is_answering = False
+        self._account.give_back()
         self._leave_place()
         if self._transport.is_cut or self._real.is_closing():
             return
@@ -186,6 +194,10 @@ class GuardedConnection(asyncio.Protocol):
         if not self._gate.take_place(caller):
             return False
         self._caller = caller
+        try:
+            self._account.charge(Party(caller=caller))
+        except RefusedRequest as refusal:
+            self._refuse(refusal.answer)
         return True
 
     def _leave_place(self) -> None:
@@ -200,15 +212,30 @@ class GuardedConnection(asyncio.Protocol):
 
     @property
     def party(self) -> Party | None:
-        if self._is_paused_by_protocol:
-            return None
-        if self._caller is not None:
-            return Party(caller=self._caller)
-        return Party(site=self.site)
+        return None if self._is_paused_by_protocol else self._sender
+
+    @property
+    def _sender(self) -> Party:
+        return Party(site=self.site) if self._caller is None else Party(caller=self._caller)
+
+    @property
+    def body_bytes(self) -> int:
+        return self._account.size
+
+    def release_body(self, size: int) -> None:
+        """Count bytes of the body no longer, which the application has passed on."""
+        self._account.give_back(size)
 
     def give_way(self) -> None:
         """Refuse the request, whose client is slow to send the body."""
         self._refuse(TOO_MANY_CONNECTIONS)
+        # The application reads the end of the body now, and drops the rest.
+        self._account.give_back()
+
+    def _count_body(self, size: int) -> None:
+        """Count bytes that the application gets of a body; raises RefusedRequest."""
+        if size and self._is_answering:
+            self._account.take(self._sender, size)
 
     def pause(self, *, by_protocol: bool) -> None:
         """Stop reading, for uvicorn's protocol or for the guard itself."""
@@ -340,10 +367,13 @@ class GuardedConnection(asyncio.Protocol):
         raw = data[:end]
         try:
             head = self._admit_request(self._heads.parse(raw))
+            is_whole = not (head.chunked or head.upgrades) and end + head.length == len(data)
+            if is_whole:
+                self._count_body(head.length)
         except RefusedRequest as refusal:
             self._refuse(refusal.answer)
             return
-        if not (head.chunked or head.upgrades) and end + head.length == len(data):
+        if is_whole:
             self._take = self._hold
             self._inner.data_received(data if head.raw == raw else head.raw + data[end:])
             return
@@ -379,6 +409,7 @@ class GuardedConnection(asyncio.Protocol):
             return
         try:
             content = body.take(data)
+            self._count_body(body.part_bytes)
         except RefusedRequest as refusal:
             self._refuse(refusal.answer)
             return

@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.periodic import PeriodicTask, run_periodically
+from penstock.server.connections.body_budget import BodyBudget, Party, TotalBytesExceeded
 from penstock.server.settings.limit_settings import LimitSettings
 
 RESERVE: Final = 16
@@ -51,6 +52,8 @@ class EndReason(StrEnum):
     """Nothing came in time."""
     UNREAD = "unread"
     """The client did not read its answer."""
+    TOO_MUCH_BODY = "too_much_body"
+    """All bodies under way, or those of one client, were too large together."""
 
 
 class Stage(IntEnum):
@@ -84,13 +87,6 @@ _STRANGERS: Final = frozenset(
 """The stages of clients who have not shown who they are, or who are about to leave."""
 
 
-class Party(NamedTuple):
-    """The client of a connection: a caller, or the site of an address while none is known."""
-
-    caller: str | None = None
-    site: str = ""
-
-
 class WaitingConnection(Protocol):
     """A connection as its gate knows it."""
 
@@ -110,6 +106,10 @@ class WaitingConnection(Protocol):
     @property
     def party(self) -> Party | None:
         """The client whose body is awaited; None if the application reads none now."""
+
+    @property
+    def body_bytes(self) -> int:
+        """The bytes of its request's body that are under way."""
 
 
 def time_limits(settings: LimitSettings) -> Mapping[Stage, float]:
@@ -133,13 +133,19 @@ class ConnectionGate:
     """The open connections of a listener, of which at most `most` are busy with a request.
 
     When places are short, the connection that is silent for longest ends first, and a request
-    beyond the cap is refused. `ends` counts the connections that the guard has ended.
+    beyond the cap is refused. `ends` counts the connections that the guard has ended. `bodies`
+    counts the bytes of bodies under way.
     """
 
     def __init__(
-        self, most: int, limits: Mapping[Stage, float], clock: Callable[[], float] | None = None
+        self,
+        most: int,
+        limits: Mapping[Stage, float],
+        clock: Callable[[], float] | None = None,
+        bodies: BodyBudget | None = None,
     ) -> None:
         self.most = most
+        self.bodies = BodyBudget() if bodies is None else bodies
         self.held_bytes = 0
         self.ends: Counter[EndReason] = Counter()
         self._clock = clock or asyncio.get_running_loop().time
@@ -182,6 +188,32 @@ class ConnectionGate:
             return False
         ((largest, _),) = crowds.most_common(1)
         next(one for party, one in waiting if party == largest).give_way()
+        return True
+
+    def take_body(self, party: Party, size: int) -> None:
+        """Count bytes of a party's body; raises PartyBytesExceeded or TotalBytesExceeded.
+
+        Unfinished bodies of the party with the most bytes give way to those of others.
+        """
+        while True:
+            try:
+                self.bodies.take(party, size)
+                return
+            except TotalBytesExceeded:
+                if not self._refuse_largest_body(party):
+                    raise
+
+    def _refuse_largest_body(self, newcomer: Party) -> bool:
+        """Refuse an unfinished body of the party with the most bytes; False if there is none."""
+        largest = self.bodies.largest_party()
+        waiting = [
+            one
+            for one in islice(self._lines[Stage.BODY], _SEEN)
+            if one.body_bytes and one.party == largest
+        ]
+        if largest == newcomer or not waiting:
+            return False
+        max(waiting, key=lambda one: one.body_bytes).give_way()
         return True
 
     def take_place(self, caller: str) -> bool:

@@ -4,12 +4,16 @@ import asyncio
 import sys
 from collections.abc import Iterable
 from socket import socket
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 if sys.platform != "win32":
     import fcntl
     import struct
     import termios
+
+
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""Written by uvicorn before an answer, to clients that wait for it."""
 
 
 class TransportUser(Protocol):
@@ -42,7 +46,7 @@ class GuardedTransport(asyncio.Transport):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self.is_cut:
             return
-        self.has_written = True
+        self.has_written |= data != _CONTINUE
         self.written_bytes += len(data)
         self._write(data)
         if self.is_switching:

@@ -57,3 +57,13 @@ TOO_MANY_CONNECTIONS: Final = _write_answer(
     ErrorCode.SERVICE_UNAVAILABLE,
     "The server has too many open connections.",
 )
+TOO_MUCH_BODY_OF_CLIENT: Final = _write_answer(
+    _Status("429 Too Many Requests", "retry-after: 1\r\n"),
+    ErrorCode.RATE_LIMITED,
+    "Your requests that are under way have bodies of too many bytes together.",
+)
+TOO_MUCH_BODY: Final = _write_answer(
+    _Status("503 Service Unavailable", "retry-after: 1\r\n"),
+    ErrorCode.SERVICE_UNAVAILABLE,
+    "The requests that are under way have bodies of too many bytes together.",
+)

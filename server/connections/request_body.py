@@ -26,11 +26,15 @@ _TRAILER: Final = re.compile(rb"(?:" + _TOKEN + rb":[\t -~\x80-\xff]*+)?\r\n")
 
 
 class SizedBody:
-    """A body of as many bytes as were announced; `rest` holds the bytes behind its end."""
+    """A body of as many bytes as were announced; `rest` holds the bytes behind its end.
+
+    `part_bytes` are the bytes of content in the part that was taken last.
+    """
 
     def __init__(self, length: int) -> None:
         self._missing = length
         self.rest = b""
+        self.part_bytes = 0
 
     @property
     def is_complete(self) -> bool:
@@ -40,6 +44,7 @@ class SizedBody:
         """Return the part of the data that belongs to the body."""
         part = data[: self._missing]
         self.rest = data[self._missing :]
+        self.part_bytes = len(part)
         self._missing -= len(part)
         return part
 
@@ -48,10 +53,11 @@ class ChunkedBody:
     """A body in chunks; `rest` holds the bytes behind its end, or a line that is not yet complete.
 
     What is handed on has chunks of this class, without extensions and trailers, so that no other
-    parser can find another end.
+    parser can find another end. `part_bytes` are the bytes of content that were taken last.
     """
 
     def __init__(self) -> None:
+        self.part_bytes = 0
         self.is_complete = False
         self.rest = b""
         self._missing = 0
@@ -126,6 +132,7 @@ class ChunkedBody:
             raise RefusedRequest(MALFORMED)
 
     def _write_chunk(self, content: bytes) -> bytes:
+        self.part_bytes = len(content)
         chunk = b"%x\r\n%b\r\n" % (len(content), content) if content else b""
         return chunk + b"0\r\n\r\n" if self.is_complete else chunk
 

@@ -24,6 +24,7 @@ from penstock.datastore.objects.directory import (
     UploadRefused,
 )
 from penstock.datastore.objects.port import Chunks, Stat, content_disposition
+from penstock.server.connections.connection import connection_of
 from penstock.server.connections.file_transfers import (
     FileTransfers,
     TooManyTransfers,
@@ -125,7 +126,7 @@ class FilesRoute(BaseRoute):
         link, headers = self._signed_link(request, "POST"), request.headers
         if int(headers.get("content-length", "0")) > link.max_bytes + FORM_BYTES:
             raise _too_large(link)
-        form = MultipartForm(_boundary(headers), request.stream())
+        form = MultipartForm(_boundary(headers), _pass_on_body(request))
         if await form.fields() != {"key": link.key, "Content-Type": link.content_type}:
             raise RefusedFileRequest(
                 403, "The fields of the form are not the ones that were signed."
@@ -139,6 +140,15 @@ class FilesRoute(BaseRoute):
                 409, "The file was confirmed and cannot be replaced any more."
             ) from None
         return Response(status_code=204, headers={"ETag": etag})
+
+
+async def _pass_on_body(request: Request) -> AsyncIterator[bytes]:
+    """Yield the pieces of a body, each of which is held until the next one is wanted."""
+    connection = connection_of(request.scope)
+    async for piece in request.stream():
+        yield piece
+        if connection is not None:
+            connection.release_body(len(piece))
 
 
 class MultipartForm:

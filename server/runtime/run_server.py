@@ -22,6 +22,7 @@ from penstock.datastore.table.schema_marker import THIS_RELEASE, TooOld, check_r
 from penstock.server.app import Runtime, open_app, open_rate_limiter, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
 from penstock.server.auth.dev_tokens import DEV_USER
+from penstock.server.connections.body_budget import BodyBudget
 from penstock.server.connections.descriptors import (
     MOST_CONNECTIONS,
     connections_for,
@@ -208,11 +209,13 @@ def open_gates(settings: Settings, listeners: Listeners) -> Gates:
     """Return the gates of the listeners, for as many connections as descriptors suffice for."""
     limits = time_limits(settings)
     wanted = settings.max_connections or MOST_CONNECTIONS
-    main = ConnectionGate(connections_for(raise_descriptor_limit(), wanted), limits)
+    bodies = BodyBudget(settings.max_bodies_bytes, settings.max_body_bytes)
+    most = connections_for(raise_descriptor_limit(), wanted)
+    main = ConnectionGate(most, limits, bodies=bodies)
     if listeners.admin is None:
         return Gates(main)
     port: int = listeners.admin.getsockname()[1]
-    return Gates(main, ConnectionGate(_ADMIN_CONNECTIONS, limits), port)
+    return Gates(main, ConnectionGate(_ADMIN_CONNECTIONS, limits, bodies=bodies), port)
 
 
 @asynccontextmanager

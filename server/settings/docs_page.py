@@ -33,8 +33,8 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Limits of callers": ("rate_", "max_running", "max_open", "search_"),
     "Limits of connections and streams": (
-        "max_connections", "head_", "idle_", "stall_", "body_", "max_stream", "max_unproven",
-        "stream_", "change_",
+        "max_connections", "max_bodies", "head_", "idle_", "stall_", "body_", "max_stream",
+        "max_unproven", "stream_", "change_",
     ),
     "Quotas": ("quota_",),
     "Logs and metrics": ("metrics", "access_log", "log_"),

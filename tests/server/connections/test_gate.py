@@ -104,7 +104,7 @@ async def test_lost_connections_leave_nothing_behind() -> None:
     served.app.may_answer.set()
     await served.settle()
     await served.wait(100)
-    assert (len(served.gate), served.gate.held_bytes) == (0, 0)
+    assert (len(served.gate), served.gate.held_bytes, served.gate.bodies.total) == (0, 0, 0)
     assert [len(line) for line in served.gate._lines] == [0] * len(Stage)
     assert served.state.connections == set()
 
@@ -143,6 +143,10 @@ class Waiting:
     @property
     def party(self) -> None:
         return None
+
+    @property
+    def body_bytes(self) -> int:
+        return 0
 
 
 async def test_refused_connections_do_not_count_as_silent_places() -> None:

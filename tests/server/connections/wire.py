@@ -8,6 +8,7 @@ import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from penstock.server.connections.body_budget import BodyBudget
 from penstock.server.connections.connection import connection_of
 from penstock.server.connections.gate import ConnectionGate, Gates, Stage
 from penstock.server.connections.request_watcher import RequestWatcher
@@ -63,8 +64,9 @@ class Wire(asyncio.Transport):
     While its client reads nothing, what is written stays there.
     """
 
-    def __init__(self, port: int = 8000) -> None:
+    def __init__(self, port: int = 8000, address: str = "") -> None:
         super().__init__()
+        self._address = address
         self.written = b""
         self.unread = 0
         self.is_open = True
@@ -105,7 +107,11 @@ class Wire(asyncio.Transport):
         return self.unread
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        found = {"sockname": ("127.0.0.1", self._port), "socket": self.socket}
+        found = {
+            "sockname": ("127.0.0.1", self._port),
+            "peername": (self._address, 50_000),
+            "socket": self.socket,
+        }
         return found.get(name, default)
 
 
@@ -206,10 +212,11 @@ class GuardedApp:
         most: int = 100,
         admin_port: int | None = None,
         ws: Any = WebSocketGuard,
+        bodies: BodyBudget | None = None,
     ) -> None:
         self.app = app
         self.clock = Clock()
-        self.gate = ConnectionGate(most, SECONDS, self.clock)
+        self.gate = ConnectionGate(most, SECONDS, self.clock, bodies)
         self.state = ServerState()
         admin = None if admin_port is None else ConnectionGate(2, SECONDS, self.clock)
         gates = Gates(self.gate, admin, admin_port or 0)
@@ -241,9 +248,9 @@ class GuardedApp:
         make: Callable[..., asyncio.Protocol] = self._config.http_protocol_class
         return make(config=self._config, server_state=self.state, app_state={})
 
-    def connect(self, port: int = 8000) -> tuple[asyncio.Protocol, Wire]:
+    def connect(self, port: int = 8000, address: str = "") -> tuple[asyncio.Protocol, Wire]:
         connection = self.make_connection()
-        wire = Wire(port)
+        wire = Wire(port, address)
         connection.connection_made(wire)
         self._connections.append(connection)
         return connection, wire

@@ -298,6 +298,7 @@ class SilentConnection:
     """A connection that says nothing."""
 
     party = None
+    body_bytes = 0
     site = ""
 
     def end_wait(self, _stage: Stage) -> None: ...
