@@ -35,6 +35,7 @@ from penstock.server.connections.request_head import (
     RequestHead,
     check_begun_head,
     check_head_size,
+    is_health_probe,
 )
 from penstock.server.connections.websocket_handshake import check_handshake
 from penstock.server.core.sites import site_of
@@ -92,7 +93,7 @@ class GuardedConnection(asyncio.Protocol):
         self._length = 0
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
-        self._is_turn_over = False
+        self._is_turn_over = self._awaits_taking = False
         self._is_websocket = self._brings_token = False
         self._dropped = self._read = 0
         self._caller: str | None = None
@@ -134,6 +135,10 @@ class GuardedConnection(asyncio.Protocol):
         if not self._real.is_closing():
             self._gate.end_reading(self, self._stage)
         self._inner.resume_writing()
+        if self._awaits_taking:
+            self._awaits_taking = False
+            self._real.set_write_buffer_limits()
+            self._gate.begin_later(self._take_held_request)
 
     def finish_request(self) -> None:
         """Begin to wait for the next request; the application calls it behind each answer."""
@@ -299,13 +304,17 @@ class GuardedConnection(asyncio.Protocol):
     def _take_head(self, data: bytes) -> None:
         if not self._held and not data.startswith(b"\r"):
             end = data.find(END) + len(END)
-            if end >= len(END):
+            if end >= len(END) and self._may_begin(data):
                 self._take_request(data, end)
                 return
         self._held += data
         self._search_head()
 
-    def _search_head(self) -> None:
+    def _may_begin(self, head: bytes | bytearray) -> bool:
+        return is_health_probe(head) or self._gate.may_begin()
+
+    def _search_head(self, *, has_turn: bool = False) -> None:
+        """Begin the request whose head is held, if it is whole and the turn is its own."""
         held = self._held
         while held.startswith(b"\r\n"):
             del held[:2]
@@ -315,6 +324,8 @@ class GuardedConnection(asyncio.Protocol):
             self._refuse(MALFORMED)
         elif end < len(END):
             self._hold_head()
+        elif not (has_turn or self._may_begin(held)):
+            self._await_turn()
         else:
             self._searched = self._lines = self._empty_lines = 0
             head = bytes(held[:end])
@@ -330,6 +341,13 @@ class GuardedConnection(asyncio.Protocol):
         else:
             # The body of the request just begun may still be in the network.
             self.resume(by_protocol=False)
+
+    def _await_turn(self) -> None:
+        """Hold what has come of a request until fewer others begin."""
+        self._take = self._hold
+        self._enter(None)
+        self._count_held()
+        self._gate.begin_later(self._take_held_request)
 
     def _take_held_body(self, body: SizedBody | ChunkedBody) -> None:
         size = self._length if isinstance(body, SizedBody) else len(self._held)
@@ -446,16 +464,29 @@ class GuardedConnection(asyncio.Protocol):
             self.pause(by_protocol=False)
 
     def _await_request(self) -> None:
-        self._take = self._take_head
         if self._held:
-            self._enter(Stage.HEAD)
-            self._gate.begin_later(self._take_held_request)
+            self._await_turn()
         else:
+            self._take = self._take_head
             self._enter(Stage.NEXT_REQUEST)
 
     def _take_held_request(self) -> None:
-        if not (self._transport.is_closing() or self._is_answering):
-            self._search_head()
+        """Begin the request that is held, once the client has taken the answers before it."""
+        if self._transport.is_closing():
+            return
+        if self._real.get_write_buffer_size():
+            self._await_taking()
+            return
+        self._take = self._take_head
+        self._search_head(has_turn=True)
+
+    def _await_taking(self) -> None:
+        """Begin no further request until the client has taken all that was written."""
+        self._take = self._hold
+        self._enter(None)
+        self._awaits_taking = True
+        # The transport pauses the writing now, and resumes it when its buffer is empty.
+        self._real.set_write_buffer_limits(high=0)
 
     def _enter(self, stage: Stage | None) -> None:
         self._gate.move(self, self._stage, stage)

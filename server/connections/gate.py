@@ -17,7 +17,7 @@ RESERVE: Final = 16
 """Silent connections beyond the cap, so that a health probe is heard while all are busy."""
 
 MAX_BEGINS: Final = 8
-"""Requests behind others on their connections that begin in one turn of the event loop."""
+"""Requests that begin in one turn of the event loop, besides those for health."""
 
 MAX_HELD_BYTES: Final = 32 * 2**20
 """The most memory for what is not yet handed on, of all connections together."""
@@ -150,6 +150,7 @@ class ConnectionGate:
         self.ends: Counter[EndReason] = Counter()
         self._clock = clock or asyncio.get_running_loop().time
         self._begins: deque[Callable[[], None]] = deque()
+        self._begun = 0
         self._open: set[WaitingConnection] = set()
         self._busy: set[WaitingConnection] = set()
         self._seconds = [limits[stage] for stage in Stage]
@@ -230,10 +231,26 @@ class ConnectionGate:
         if not self._used[caller]:
             del self._used[caller]
 
-    def begin_later(self, begin: Callable[[], None]) -> None:
-        """Begin a request that was sent before the one ahead of it was answered.
+    def may_begin(self) -> bool:
+        """Count a request that begins now; False if it has to wait for its turn.
 
-        A few begin in each turn of the event loop, so that new connections are soon accepted.
+        It waits if others do, or if as many have begun in this turn of the event loop as may.
+        """
+        if self._begins or self._begun >= MAX_BEGINS:
+            return False
+        if not self._begun:
+            asyncio.get_running_loop().call_soon(self._end_turn)
+        self._begun += 1
+        return True
+
+    def _end_turn(self) -> None:
+        self._begun = 0
+
+    def begin_later(self, begin: Callable[[], None]) -> None:
+        """Begin a request in its turn.
+
+        A few begin in each turn of the event loop, so that new connections are soon accepted, and
+        requests for health, which wait for none, are soon answered.
         """
         self._begins.append(begin)
         if len(self._begins) == 1:

@@ -17,7 +17,12 @@ MAX_KEPT_BYTES: Final = 4 * 1024
 END: Final = b"\r\n\r\n"
 
 _LINES_BESIDE_FIELDS: Final = 2
-_HEALTH_TARGETS: Final = (b"/healthz", b"/readyz")
+_PROBES: Final = tuple(
+    b"%b %b%b" % (method, target, end)
+    for method in (b"GET", b"HEAD")
+    for target in (b"/healthz", b"/readyz")
+    for end in (b" ", b"?")
+)
 _TEXT: Final = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 # Possessive quantifiers never try a match again, so the time is linear in the length of the head.
 _REST: Final = (
@@ -62,12 +67,16 @@ class RequestHead(NamedTuple):
 
     @property
     def asks_for_health(self) -> bool:
-        method, target, _ = self.raw.split(b" ", 2)
-        return method in (b"GET", b"HEAD") and target.partition(b"?")[0] in _HEALTH_TARGETS
+        return is_health_probe(self.raw)
 
     def as_last(self) -> "RequestHead":
         """Return the head of the same request as the last one of its connection."""
         return self._replace(raw=self.raw[:-2] + b"connection: close\r\n\r\n")
+
+
+def is_health_probe(raw: bytes | bytearray) -> bool:
+    """Tell whether the bytes of a head ask for the health of the server."""
+    return raw.startswith(_PROBES)
 
 
 def check_head_size(size: int, lines: int) -> None:

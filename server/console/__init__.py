@@ -19,11 +19,10 @@ from starlette.routing import BaseRoute, Route
 
 from penstock.server.pages.bundle import (
     Bundle,
+    Page,
     asset_route,
     join_path,
     leading_route,
-    serve_page,
-    server_root,
 )
 
 PATH: Final = "/console"
@@ -58,19 +57,16 @@ class ConsoleConfig:
 
 def console_routes(config: ConsoleConfig) -> list[BaseRoute]:
     bundle = Bundle("console", PATH, config.dist, content_security_policy(config))
-
-    def page(request: Request) -> Response:
-        return serve_page(request, bundle, page_settings(request, config))
-
+    page = Page(bundle, lambda root: page_settings(root, config))
     return [
         leading_route(PATH, f"{PATH}/"),
         asset_route(bundle),
         Route(f"{PATH}/assets/{{rest:path}}", _refuse_file, name="console-no-file"),
-        Route(f"{PATH}/{{screen:path}}", page, name="console"),
+        Route(f"{PATH}/{{screen:path}}", page.answer, name="console"),
     ]
 
 
-def _refuse_file(request: Request) -> Response:
+async def _refuse_file(request: Request) -> Response:
     raise HTTPException(404)
 
 
@@ -98,8 +94,7 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def page_settings(request: Request, config: ConsoleConfig) -> dict[str, object]:
-    root = server_root(request)
+def page_settings(root: str, config: ConsoleConfig) -> dict[str, object]:
     issuer = config.issuer
     return {
         "base": join_path(root, PATH),

@@ -55,12 +55,16 @@ _PAGE: Final = """<!doctype html>
 def error_page_routes() -> list[BaseRoute]:
     """Return the routes of the pages, which everybody may read, and of the list of all codes."""
     return [
-        Route(ERROR_PAGES, lambda _: _answer(_OVERVIEW), name="error-codes"),
+        Route(ERROR_PAGES, _answer_overview, name="error-codes"),
         Route(f"{ERROR_PAGES}/{{code}}", _answer_code, name="error-code"),
     ]
 
 
-def _answer_code(request: Request) -> Response:
+async def _answer_overview(_: Request) -> Response:
+    return _answer(_OVERVIEW)
+
+
+async def _answer_code(request: Request) -> Response:
     code = request.path_params["code"]
     if code not in ErrorCode.__members__:
         raise HTTPException(404)
@@ -72,7 +76,7 @@ def _answer(name: str) -> Response:
 
 
 @cache
-def _render_page(name: str) -> str:
+def _render_page(name: str) -> bytes:
     """Return a page in HTML; links to pages that the server does not have become their text."""
     markdown = MarkdownIt()
     text = (_PAGES / f"{name}.md").read_text(encoding="utf-8")
@@ -80,12 +84,13 @@ def _render_page(name: str) -> str:
     for token in tokens:
         if token.children is not None:
             token.children = list(_served_links(token.children, name))
-    return _PAGE.format(
+    page = _PAGE.format(
         title="Error codes" if name == _OVERVIEW else escape(name),
         style=_STYLE,
         navigation="Penstock" if name == _OVERVIEW else '<a href="../errors">All error codes</a>',
         text=markdown.renderer.render(tokens, markdown.options, {}),
     )
+    return page.encode()
 
 
 def _served_links(tokens: list[Token], page: str) -> Iterator[Token]:

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from penstock.server.pages.bundle import Bundle, asset_route, join_path, serve_page, server_root
+from penstock.server.pages.bundle import Bundle, Page, asset_route, join_path
 
 HERE = Path(__file__).parent
 PATH = "/graphiql"
@@ -50,17 +48,13 @@ class PageConfig:
 def routes(config: PageConfig) -> list[BaseRoute]:
     examples = list(read_examples(config.examples))
     bundle = Bundle("GraphiQL page", config.path, config.dist, CONTENT_SECURITY_POLICY)
-
-    def page(request: Request) -> Response:
-        return serve_page(request, bundle, page_settings(request, config, examples))
-
-    return [Route(config.path, page, name="graphiql"), asset_route(bundle)]
+    page = Page(bundle, lambda root: page_settings(root, config, examples))
+    return [Route(config.path, page.answer, name="graphiql"), asset_route(bundle)]
 
 
 def page_settings(
-    request: Request, config: PageConfig, examples: list[dict[str, str | None]]
+    root: str, config: PageConfig, examples: list[dict[str, str | None]]
 ) -> dict[str, object]:
-    root = server_root(request)
     return {
         "endpoint": join_path(root, config.endpoint),
         "subscriptionUrl": join_path(root, config.subscription_url),

@@ -6,7 +6,7 @@ import gzip
 import json
 import mimetypes
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
@@ -49,6 +49,11 @@ class Bundle:
     policy: str
 
     @property
+    def template(self) -> Path:
+        """The file of the page's HTML."""
+        return self.dist / "index.html"
+
+    @property
     def headers(self) -> dict[str, str]:
         """The headers of the page and of its assets."""
         return {
@@ -83,7 +88,7 @@ def asset_route(bundle: Bundle) -> BaseRoute:
 def leading_route(path: str, target: str) -> BaseRoute:
     """Return the route of a path that leads a browser to the target, a path of the server."""
 
-    def lead(request: Request) -> Response:
+    async def lead(request: Request) -> Response:
         url = join_path(request.scope.get("root_path", ""), target)
         headers = {"cache-control": "no-store", "vary": "accept"}
         return RedirectResponse(url, status_code=302, headers=headers)
@@ -91,23 +96,46 @@ def leading_route(path: str, target: str) -> BaseRoute:
     return Route(path, lead)
 
 
-def server_root(request: Request) -> str:
+def server_root(scope: Scope) -> str:
     """Return the path below which the server lies, of which an application has a part."""
-    root: str = request.scope.get("app_root_path", request.scope.get("root_path", ""))
+    root: str = scope.get("app_root_path", scope.get("root_path", ""))
     return root
 
 
-def serve_page(request: Request, bundle: Bundle, settings: Mapping[str, object]) -> Response:
-    """Answer the page with its settings as JSON; 503 if the page has not been built."""
-    try:
-        template = (bundle.dist / "index.html").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        words = f"The {bundle.name} has not been built. Run `make` in Penstock's source folder.\n"
-        return PlainTextResponse(words, status_code=503, headers=bundle.page_headers)
-    own_root: str = request.scope.get("root_path", "")
-    assets = escape(join_path(own_root, f"{bundle.path}/assets"))
-    html = template.replace("{{assets}}", assets).replace("{{settings}}", json_for_html(settings))
-    return HTMLResponse(html, headers=bundle.page_headers)
+_ROOTS = 16
+"""The roots below which a page is kept."""
+
+
+class Page:
+    """A built page with its settings as JSON inside, which all its answers share.
+
+    `settings_below` returns the settings of a page whose server lies below a root. Until the page
+    is built it answers 503.
+    """
+
+    def __init__(
+        self, bundle: Bundle, settings_below: Callable[[str], Mapping[str, object]]
+    ) -> None:
+        self._bundle = bundle
+        self._settings_below = settings_below
+        self._render_once = lru_cache(maxsize=_ROOTS)(self._render)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer with the page."""
+        bundle, scope = self._bundle, request.scope
+        try:
+            modified = bundle.template.stat().st_mtime_ns
+            html = self._render_once(modified, scope.get("root_path", ""), server_root(scope))
+        except FileNotFoundError:
+            words = f"The {bundle.name} has not been built. Run `make` in Penstock's source folder."
+            return PlainTextResponse(f"{words}\n", status_code=503, headers=bundle.page_headers)
+        return HTMLResponse(html, headers=bundle.page_headers)
+
+    def _render(self, _modified: int, own_root: str, root: str) -> bytes:
+        template = self._bundle.template.read_text(encoding="utf-8")
+        assets = escape(join_path(own_root, f"{self._bundle.path}/assets"))
+        settings = json_for_html(self._settings_below(root))
+        return template.replace("{{assets}}", assets).replace("{{settings}}", settings).encode()
 
 
 def join_path(root: str, path: str) -> str:

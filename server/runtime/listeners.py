@@ -11,6 +11,12 @@ from penstock.server.settings.settings import Settings
 
 _BACKLOG = 2048
 
+_UNSENT_BYTES = 128 * 1024
+"""The most bytes that the system takes beyond what a client may receive now.
+
+By default it takes 4 MB for each client, also for one that reads nothing.
+"""
+
 
 class Listeners(NamedTuple):
     """Bound sockets, which close with the block."""
@@ -61,7 +67,7 @@ def _bind(host: str, port: int, option: str) -> socket.socket:
         family, *_, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return socket.create_server(address, family=family, backlog=_BACKLOG)
+        listener = socket.create_server(address, family=family, backlog=_BACKLOG)
     except OSError as error:
         # Python's own text of the error repeats the address.
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
@@ -69,6 +75,10 @@ def _bind(host: str, port: int, option: str) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             refused += f" {_take_other(option)}"
         raise CommandFailed(refused) from error
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        # Accepted connections inherit the option.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+    return listener
 
 
 def _take_other(option: str) -> str:

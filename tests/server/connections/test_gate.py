@@ -20,6 +20,7 @@ from tests.server.connections.wire import (
     post,
     statuses,
 )
+from tests.support.patience import until
 
 
 async def test_silent_connections_make_room_for_new_ones() -> None:
@@ -368,7 +369,7 @@ async def test_the_gate_counts_the_ends_by_their_reasons() -> None:
     }
 
 
-async def test_a_burst_of_held_requests_begins_a_few_in_each_turn() -> None:
+async def test_a_burst_of_requests_begins_a_few_in_each_turn() -> None:
     served = GuardedApp(NotingApp(), most=4 * MAX_BEGINS)
     for _ in range(4 * MAX_BEGINS):
         connection, _ = served.connect()
@@ -378,8 +379,71 @@ async def test_a_burst_of_held_requests_begins_a_few_in_each_turn() -> None:
         await asyncio.sleep(0)
         counts.append(len(served.app.requests))
     begun = [later - earlier for earlier, later in itertools.pairwise(counts)]
-    assert begun[0] == 4 * MAX_BEGINS
-    assert max(begun[1:]) == MAX_BEGINS
+    assert begun[0] == max(begun) == MAX_BEGINS
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+async def test_a_request_for_health_begins_before_those_that_wait_for_their_turns(
+    pieces: int,
+) -> None:
+    served = GuardedApp(NotingApp(), most=100)
+    for _ in range(50):
+        served.connect()[0].data_received(get() * 3)
+    probe, raw = served.connect()[0], get("/healthz")
+    for begin in range(0, len(raw), len(raw) // pieces + 1):
+        probe.data_received(raw[begin : begin + len(raw) // pieces + 1])
+    await until(lambda: len(served.app.requests) == 151)
+    assert served.app.requests.index(("GET", "/healthz", b"")) <= 2 * MAX_BEGINS
+
+
+async def test_requests_of_pieces_wait_for_their_turns_too() -> None:
+    served = GuardedApp(NotingApp(), most=100)
+    for _ in range(3 * MAX_BEGINS):
+        connection, _ = served.connect()
+        connection.data_received(get()[:20])
+        connection.data_received(get()[20:])
+    counts = [0]
+    while len(served.app.requests) < 3 * MAX_BEGINS:
+        await asyncio.sleep(0)
+        counts.append(len(served.app.requests))
+    assert max(later - earlier for earlier, later in itertools.pairwise(counts)) == MAX_BEGINS
+
+
+async def test_a_request_that_waits_for_its_turn_is_served_with_its_body() -> None:
+    served = GuardedApp(NotingApp(), most=100)
+    for _ in range(3 * MAX_BEGINS):
+        served.connect()[0].data_received(get())
+    connection, wire = served.connect()
+    connection.data_received(post(b"", length="5") + b"ab")
+    connection.data_received(b"cde" + get("/b"))
+    await until(lambda: statuses(wire) == [200, 200])
+    assert served.app.requests[-2:] == [("POST", "/a", b"abcde"), ("GET", "/b", b"")]
+    assert (wire.is_open, served.gate.held_bytes) == (True, 0)
+
+
+async def test_no_request_begins_behind_an_answer_that_its_client_does_not_read() -> None:
+    served = GuardedApp(NotingApp())
+    connection, wire = served.connect()
+    wire.unread = 1
+    await served.say(connection, get() * 30)
+    assert len(served.app.requests) == 1
+    assert served.gate.held_bytes == 29 * len(get())
+    wire.unread = 0
+    connection.resume_writing()
+    await served.settle()
+    await until(lambda: len(served.app.requests) == 30)
+    await served.settle()
+    assert (statuses(wire), served.gate.held_bytes) == ([200] * 30, 0)
+
+
+async def test_a_client_that_does_not_read_before_its_next_request_ends_as_unread() -> None:
+    served = GuardedApp(NotingApp())
+    connection, wire = served.connect()
+    wire.unread = 1
+    await served.say(connection, get() * 3)
+    await served.wait(SECONDS[Stage.READING])
+    assert (wire.was_aborted, len(served.app.requests)) == (True, 1)
+    assert served.gate.ends == {EndReason.UNREAD: 1}
 
 
 async def test_requests_behind_others_begin_a_few_in_each_turn_of_the_loop() -> None:

@@ -73,6 +73,7 @@ class Wire(asyncio.Transport):
         self.is_reading_now = True
         self.was_aborted = False
         self.has_ended_writing = False
+        self.connection: asyncio.BaseProtocol = asyncio.Protocol()
         self._port = port
         self.socket = LocalSocket()
 
@@ -105,6 +106,11 @@ class Wire(asyncio.Transport):
 
     def get_write_buffer_size(self) -> int:
         return self.unread
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Pause the writing if more is unread than the limit, as transports do."""
+        if self.unread and high == 0:
+            self.connection.pause_writing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         found = {
@@ -251,6 +257,7 @@ class GuardedApp:
     def connect(self, port: int = 8000, address: str = "") -> tuple[asyncio.Protocol, Wire]:
         connection = self.make_connection()
         wire = Wire(port, address)
+        wire.connection = connection
         connection.connection_made(wire)
         self._connections.append(connection)
         return connection, wire

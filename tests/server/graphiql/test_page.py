@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.requests import Request
+from starlette.routing import Mount, Route
 from starlette.types import Message
 
 from penstock.server.graphiql import (
@@ -287,3 +289,21 @@ async def test_assets_are_sent_in_few_places_and_share_their_bytes(
     packed = dist / "assets" / "entry-BBBB.js.gz"
     read = [read_asset(packed, packed.stat().st_mtime_ns, is_packed=False) for _ in range(2)]
     assert read[0] is read[1]
+
+
+async def test_all_answers_with_a_page_share_its_bytes(dist: Path, examples: Path) -> None:
+    (route, _) = routes(PageConfig(dist=dist, examples=examples))
+    assert isinstance(route, Route)
+    scope = {"type": "http", "method": "GET", "path": "/graphiql", "headers": []}
+    first, second = [await route.endpoint(Request({**scope})) for _ in range(2)]
+    assert first.body is second.body
+    below = await route.endpoint(Request({**scope, "root_path": "/below"}))
+    assert b'src="/below/graphiql/assets/entry-BBBB.js"' in below.body
+
+
+async def test_a_page_that_is_built_again_is_read_again(dist: Path, examples: Path) -> None:
+    async with client_of(Starlette(routes=routes(PageConfig(dist=dist, examples=examples)))) as one:
+        assert "entry-BBBB" in (await one.get("/graphiql")).text
+        (dist / "index.html").write_text("<p>new</p>")
+        os.utime(dist / "index.html", (1, 1))
+        assert (await one.get("/graphiql")).text == "<p>new</p>"
