@@ -23,6 +23,9 @@ from penstock.server.settings.settings import is_secure
 
 MAX_BYTES = 256 * 1024
 
+MAX_KEYS = 64
+"""The most entries of a key set. Reading a key takes the event loop 1.5 ms."""
+
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?(\d{1,9})")
 
 
@@ -85,6 +88,8 @@ FETCH_SECONDS = 3
 
 _DISCOVERY = "/.well-known/openid-configuration"
 _MODULUS_OF_2048_BITS = 342  # characters of base64url
+_LARGEST_NUMBER = 2_731
+"""The characters of a modulus of 16,384 bits, beyond which no signature is verified."""
 
 _log = structlog.get_logger(__name__)
 
@@ -172,6 +177,8 @@ def pick_key(keys: Iterable[Key], kid: str | None, algorithm: str) -> Key | None
 def keys_from(value: object) -> tuple[Key, ...]:
     """Read a key set (RFC 7517), leaving out keys that cannot verify; else raise FetchFailed."""
     match value:
+        case {"keys": [*entries]} if len(entries) > MAX_KEYS:
+            raise FetchFailed(f"the key set has more than {MAX_KEYS} keys")
         case {"keys": [*entries]}:
             return tuple(key for entry in entries if (key := _key_from(entry)) is not None)
         case _:
@@ -190,6 +197,9 @@ def _key_from(entry: object) -> Key | None:
 
 
 def _can_verify(entry: dict[str, object]) -> bool:
+    numbers = (entry.get(name) for name in ("n", "e", "x", "y"))
+    if any(isinstance(one, str) and len(one) > _LARGEST_NUMBER for one in numbers):
+        return False
     match entry:
         case {"kty": "RSA", "n": str(modulus)}:
             return len(modulus) >= _MODULUS_OF_2048_BITS

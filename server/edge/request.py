@@ -1,5 +1,6 @@
 """Reads a GraphQL request out of an HTTP request, and checks its Host header."""
 
+import re
 from collections.abc import Awaitable, Mapping, Sequence
 from contextvars import ContextVar
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -281,7 +282,9 @@ def client_address(proxies: TrustedProxies) -> str | None:
     if not proxies or not _is_within(address, proxies):
         return address
     forwarded = ",".join(request_headers(scope).getlist("x-forwarded-for"))
-    for text in reversed(forwarded.split(",")):
+    for text in reversed(forwarded.rsplit(",", _MOST_HOPS)[-_MOST_HOPS:]):
+        if not text.strip():
+            continue
         hop = _parse_address(text)
         if hop is None:
             break
@@ -291,11 +294,32 @@ def client_address(proxies: TrustedProxies) -> str | None:
     return address
 
 
+_MOST_HOPS: Final = 32
+"""The entries of `X-Forwarded-For` that are read, from its end."""
+
+_HOP: Final = re.compile(
+    r"\s*(?:(?P<v4>[0-9.]{7,15})(?::[0-9]{1,5})?"
+    r"|\[(?P<bracketed>[0-9A-Fa-f:.]{2,45})\](?::[0-9]{1,5})?"
+    r"|(?P<v6>[0-9A-Fa-f:.]{2,45})(?:%[0-9A-Za-z._-]{1,32})?)\s*",
+    re.ASCII,
+)
+"""An address as proxies write it: some add the port, and then brackets for IPv6.
+
+`ip_address` alone takes any text as the zone of an address.
+"""
+
+
 def _parse_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return the address; one of IPv4 that is written as one of IPv6 is the same address."""
+    found = _HOP.fullmatch(text)
+    if found is None:
+        return None
     try:
-        return ip_address(text.strip())
+        place = ip_address(found["v4"] or found["bracketed"] or found["v6"])
     except ValueError:
         return None
+    mapped = place.ipv4_mapped if isinstance(place, IPv6Address) else None
+    return place if mapped is None else mapped
 
 
 def _is_within(address: str, networks: TrustedProxies) -> bool:

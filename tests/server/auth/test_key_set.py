@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joserfc.jwk import OctKey, OKPKey, RSAKey
 
-from penstock.server.auth.jwks import keys_from, pick_key
+from penstock.server.auth.jwks import MAX_KEYS, FetchFailed, keys_from, pick_key
 from tests.server.auth.signed_tokens import ec_key
 
 
@@ -28,6 +28,20 @@ def test_keys_that_cannot_verify_are_left_out() -> None:
     keys = keys_from({"keys": entries})
     assert pick_key(keys, "one", "ES256") is keys[-1]
     assert [key.kid for key in keys] == ["one"]
+
+
+def test_a_set_of_very_many_keys_is_refused_before_one_is_read() -> None:
+    key = ec_key("one").as_dict(private=False)
+    assert len(keys_from({"keys": [key] * MAX_KEYS})) == MAX_KEYS
+    with pytest.raises(FetchFailed, match="more than 64 keys"):
+        keys_from({"keys": [key] * MAX_KEYS + [None]})
+
+
+@pytest.mark.parametrize("name", ["n", "e"])
+def test_a_key_of_a_very_large_number_is_left_out(name: str) -> None:
+    key = RSAKey.generate_key(2048, {"kid": "one"}).as_dict(private=False)
+    assert len(keys_from({"keys": [key]})) == 1
+    assert keys_from({"keys": [{**key, name: "_" * 2_732}]}) == ()
 
 
 JSON = st.recursive(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from ipaddress import ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
 import httpx
@@ -53,6 +53,24 @@ def arrive(client: str | None, *forwarded: str) -> None:
         ("10.1.2.3", ("198.51.100.9, <b>",), "10.1.2.3"),
         ("::1", ("2001:db8::7",), "2001:db8::7"),
         ("a.socket", ("198.51.100.9",), "a.socket"),
+        ("::ffff:10.1.2.3", ("198.51.100.9",), "198.51.100.9"),
+        ("10.1.2.3", ("203.0.113.5, ::ffff:198.51.100.9",), "198.51.100.9"),
+        ("10.1.2.3", ("198.51.100.9, ::ffff:10.9.9.9",), "198.51.100.9"),
+        ("10.1.2.3", ("203.0.113.5, 198.51.100.9:4711",), "198.51.100.9"),
+        ("10.1.2.3", ("203.0.113.5, [2001:db8::7]:4711",), "2001:db8::7"),
+        ("10.1.2.3", ("[2001:db8::7], 10.9.9.9:80",), "2001:db8::7"),
+        ("10.1.2.3", ("198.51.100.9, , 10.9.9.9,", ""), "198.51.100.9"),
+        ("10.1.2.3", (",, ,",), "10.1.2.3"),
+        ("10.1.2.3", ("198.51.100.9:", "10.9.9.9"), "10.9.9.9"),
+        ("10.1.2.3", ("198.51.100.9:123456",), "10.1.2.3"),
+        ("10.1.2.3", ("[198.51.100.9",), "10.1.2.3"),
+        ("10.1.2.3", ("2001:db8::7]",), "10.1.2.3"),
+        ("10.1.2.3", ("\u0661.2.3.4",), "10.1.2.3"),
+        ("10.1.2.3", ("fe80::1%<b>",), "10.1.2.3"),
+        ("10.1.2.3", ("fe80::1%eth0",), "fe80::1"),
+        ("10.1.2.3", ("unknown, 10.0.0.4",), "10.0.0.4"),
+        ("192.0.2.1", ("10.0.0.1," * 3_000,), "192.0.2.1"),
+        ("10.1.2.3", ("198.51.100.9," + "10.0.0.1," * 3_000,), "10.0.0.1"),
         (None, ("198.51.100.9",), None),
     ],
 )
@@ -62,6 +80,19 @@ def test_only_what_a_trusted_proxy_says_is_believed(
     arrive(client, *forwarded)
     assert client_address(PROXIES) == address
     assert client_address(()) == client
+
+
+def test_of_a_long_list_only_the_end_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def note(text: str) -> IPv4Address | IPv6Address:
+        read.append(text)
+        return ip_address(text)
+
+    monkeypatch.setattr("penstock.server.edge.request.ip_address", note)
+    arrive("10.1.2.3", "198.51.100.9," + ",".join(["10.0.0.1"] * 3_000))
+    assert client_address(PROXIES) == "10.0.0.1"
+    assert len(read) < 100
 
 
 def test_outside_of_a_request_there_is_no_address() -> None:
