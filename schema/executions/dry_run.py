@@ -20,7 +20,7 @@ from penstock.schema.core.failures import (
 from penstock.schema.core.relay import parse_key
 from penstock.schema.core.scalars import JSON
 from penstock.schema.engine.cost import price_metadata
-from penstock.schema.executions.executions import InlineResults, inline_results
+from penstock.schema.executions.inline_results import InlineResults, inline_results
 from penstock.schema.executions.inline_rows import require_objects
 from penstock.schema.resources.transformers import TransformerInput
 

@@ -6,12 +6,10 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.executions import inline as answer_records
 from penstock.datastore.executions import records
 from penstock.datastore.executions.attempts import ExecutionAttempt as AttemptRecord
 from penstock.datastore.executions.files import FileDownload as DownloadRecord
 from penstock.datastore.executions.files import FileKind
-from penstock.datastore.executions.records import ExecutionMode, ExecutionState
 from penstock.datastore.executions.rows import MAX_CODE_LENGTH
 from penstock.datastore.records import Pipeline, ReferenceDataset, ReferenceDatasetVersion
 from penstock.datastore.roles import MAX_USER_ID
@@ -19,7 +17,6 @@ from penstock.datastore.table.layout import PIPELINE, REFERENCE_DATASET
 from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import executions, resources
 from penstock.schema.core.context import After, Before, First, Info, Last, Tag, unset_to_none
-from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.files import FileDownload, UploadForm
 from penstock.schema.core.relay import (
     Connection,
@@ -29,121 +26,15 @@ from penstock.schema.core.relay import (
     read_connection,
     record_type_check,
 )
-from penstock.schema.core.scalars import JSON, DateTime, Long
+from penstock.schema.core.scalars import DateTime, Long
 from penstock.schema.core.text_bounds import text_metadata
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.attempts import ExecutionAttempt, ExecutionInput
+from penstock.schema.executions.events import ExecutionEvent
+from penstock.schema.executions.inline_results import InlineResults, inline_results
+from penstock.schema.executions.progress import ExecutionProgress, current_progress
 from penstock.schema.executions.row_explanations import RowExplanation, show_row
-
-strawberry.enum(records.ExecutionState, description="The state of an execution.")
-describe_values(
-    records.ExecutionState,
-    {
-        records.ExecutionState.WAITING: "The execution waits for its input or for a worker.",
-        records.ExecutionState.IN_PROGRESS: "A worker is running the execution.",
-        records.ExecutionState.SUCCESS: (
-            "The execution has ended and its output is available; some rows may have failed."
-        ),
-        records.ExecutionState.FAILED: (
-            "The execution has ended without an output, and its code names the reason."
-        ),
-        records.ExecutionState.CANCELLED: "A user has cancelled the execution.",
-    },
-)
-strawberry.enum(
-    records.ExecutionMode, description="The way in which an execution receives its input."
-)
-describe_values(
-    records.ExecutionMode,
-    {
-        records.ExecutionMode.JOB: (
-            "The input is a file that is uploaded, and workers run the execution in the background."
-        ),
-        records.ExecutionMode.INLINE: (
-            "The input rows are part of the request, and the execution runs at once."
-        ),
-    },
-)
-strawberry.enum(records.OutputFormat, description="The format of an output file.")
-describe_values(
-    records.OutputFormat,
-    {
-        records.OutputFormat.CSV: "The output is CSV in UTF-8.",
-        records.OutputFormat.PARQUET: (
-            "The output is Parquet: numbers are decimals, times are in UTC."
-        ),
-    },
-)
-strawberry.enum(
-    records.EventKind,
-    name="ExecutionHappening",
-    description="The kind of an event in the history of an execution.",
-)
-describe_values(
-    records.EventKind,
-    {
-        records.EventKind.CREATED: "The execution was created.",
-        records.EventKind.UPLOADED: "The input was uploaded completely.",
-        records.EventKind.CLAIMED: "A worker claimed the execution.",
-        records.EventKind.TAKEN_OVER: (
-            "A worker claimed the execution from a worker that had stopped sending heartbeats."
-        ),
-        records.EventKind.SUCCEEDED: "The execution ended in success.",
-        records.EventKind.FAILED: "The execution ended in failure.",
-        records.EventKind.CANCELLED: "A user cancelled the execution.",
-        records.EventKind.RETRIED: "A user started the execution again from the beginning.",
-    },
-)
-
-
-@strawberry.type(
-    description="The progress of an execution, as the worker reports it every two seconds."
-)
-class ExecutionProgress:
-    rows_read: Long = strawberry.field(
-        description="The number of input rows that were read so far."
-    )
-    rows_succeeded: Long = strawberry.field(
-        description="The number of rows that were written to the output."
-    )
-    rows_failed: Long = strawberry.field(
-        description="The number of rows that were rejected and left out of the output."
-    )
-    bytes_read: Long = strawberry.field(
-        description="The number of bytes of the input that were read."
-    )
-    bytes_written: Long = strawberry.field(
-        description="The number of bytes that were written to the output and to the file of "
-        "rejected rows."
-    )
-    bytes_total: Long | None = strawberry.field(
-        description="The size of the input in bytes, as CSV; null until it is known."
-    )
-    rows_per_second: float | None = strawberry.field(
-        description="The average number of rows read per second since the worker started; null "
-        "until a worker has started, and for a result that was copied from an earlier execution."
-    )
-    eta_seconds: int | None = strawberry.field(
-        description="The estimated time until the end at the present rate, in seconds; null if "
-        "there is no estimate."
-    )
-
-
-def current_progress(execution: records.Execution) -> ExecutionProgress:
-    counts, seconds = execution.counts, execution.seconds_at_work
-    left = execution.seconds_left
-    eta = None if left is None else 0 if execution.state.is_over else round(left)
-    return ExecutionProgress(
-        rows_read=Long(counts.rows),
-        rows_succeeded=Long(counts.succeeded),
-        rows_failed=Long(counts.failed),
-        bytes_read=Long(counts.bytes_read),
-        bytes_written=Long(counts.bytes_written),
-        bytes_total=None if execution.bytes_to_read is None else Long(execution.bytes_to_read),
-        # Rows of a copied result were read by another execution, in another time.
-        rows_per_second=counts.rows / seconds if seconds and not execution.copied_from else None,
-        eta_seconds=eta,
-    )
+from penstock.schema.executions.states import ExecutionMode, ExecutionState, OutputFormat
 
 
 def file_download(found: DownloadRecord) -> FileDownload:
@@ -154,25 +45,6 @@ def file_download(found: DownloadRecord) -> FileDownload:
         url=found.download.url,
         expires_at=DateTime(iso_timestamp(found.download.expires_at)),
         size_bytes=Long(found.size),
-    )
-
-
-@strawberry.type(description="One event in the history of an execution.")
-class ExecutionEvent:
-    seq: int = strawberry.field(
-        description="The number of the event in the execution's history, counted from 1."
-    )
-    happening: records.EventKind = strawberry.field(description="The kind of the event.")
-    state: records.ExecutionState = strawberry.field(
-        description="The state of the execution after the event."
-    )
-    at: DateTime = strawberry.field(description="The time of the event, in UTC.")
-    by: str = strawberry.field(
-        description="The id of the user or worker who caused the event; `penstock` if the system "
-        "did."
-    )
-    note: str | None = strawberry.field(
-        description="A remark about the event; null if there is none."
     )
 
 
@@ -193,40 +65,6 @@ class ExecutionPin:
     name: str = strawberry.field(
         description="The name by which the formulas refer to the resource."
     )
-
-
-@strawberry.type(description="The reason why a row was rejected.")
-class RowProblem:
-    row: int = strawberry.field(
-        description="The number of the row, counted from 1; 0 if the problem concerns the whole "
-        "input."
-    )
-    column: str | None = strawberry.field(
-        description="The parameter or output that has the problem; null if it concerns the whole "
-        "row."
-    )
-    code: str = strawberry.field(description="The code of the problem, for programs.")
-    message: str = strawberry.field(description="The description of the problem, for people.")
-
-
-@strawberry.type(description="The results of an execution with the mode INLINE.")
-class InlineResults:
-    rows: list[JSON] = strawberry.field(
-        description="One object for each row that succeeded, in input order, with the headings of "
-        "the outputs as keys. A number outside the range of IEEE 754 doubles is a text in plain "
-        "decimal notation."
-    )
-    problems: list[RowProblem] = strawberry.field(
-        description="The problems of the rows that were rejected."
-    )
-
-
-def inline_results(found: answer_records.InlineOutput) -> InlineResults:
-    problems = [
-        RowProblem(row=one.row, column=one.column, code=one.code, message=one.message)
-        for one in found.problems
-    ]
-    return InlineResults(rows=[JSON(row) for row in found.rows], problems=problems)
 
 
 _LazyPipeline = Annotated["Pipeline", strawberry.lazy("penstock.schema.pipelines.pipelines")]
@@ -268,9 +106,7 @@ class Execution(Node):
         description="The largest number of failed rows with which the execution can still "
         "succeed; null if there is no limit."
     )
-    output_format: records.OutputFormat = strawberry.field(
-        description="The format of the output file."
-    )
+    output_format: OutputFormat = strawberry.field(description="The format of the output file.")
     created_at: DateTime = strawberry.field(
         description="The time when the execution was created, in UTC."
     )

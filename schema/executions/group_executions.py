@@ -16,7 +16,6 @@ from penstock.datastore.executions.group_listing import (
     GroupExecutions,
     TimeSpan,
 )
-from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.executions.state_counts import MOST_COUNTED, StateCount
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import executions
@@ -26,6 +25,7 @@ from penstock.schema.core.relay import Connection, page_from_arguments, parse_ke
 from penstock.schema.core.scalars import DateTime
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
+from penstock.schema.executions.states import ExecutionState
 from penstock.schema.resources.queries import LIST_RULES, TagFilter
 
 strawberry.enum(ExecutionOrder, description="The order of a list of executions.")

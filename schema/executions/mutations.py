@@ -9,7 +9,6 @@ from strawberry import UNSET
 from penstock.datastore.errors import FieldProblem, Invalid, blame_field
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import Execution as Record
-from penstock.datastore.executions.records import ExecutionMode, OutputFormat
 from penstock.datastore.records import DatasetContent as ContentRecord
 from penstock.resolvers import executions
 from penstock.schema.core.context import Info, TagInput, input_records, unset_to_none
@@ -29,6 +28,7 @@ from penstock.schema.datasets.datasets import DatasetContent
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
 from penstock.schema.executions.inline_rows import require_objects
+from penstock.schema.executions.states import ExecutionMode, OutputFormat
 from penstock.schema.resources.inputs import id_field, idempotency_key_field
 
 
