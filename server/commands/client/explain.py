@@ -21,6 +21,8 @@ EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) {
 
 _VALUES_HELP = "The values of the parameters, such as distance=12.5."
 _GROUP_HELP = "Group that sees the calculation. By default that of the profile or the token."
+_NUMBER_HELP = "Number of the version to evaluate. By default the newest."
+_LABEL_HELP = "Label of the version to evaluate, such as prod."
 _WIDEST = 72
 
 
@@ -29,6 +31,8 @@ def explain(
     /,
     *values: Annotated[str, Parameter(help=_VALUES_HELP)],
     group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
+    number: Annotated[int | None, Parameter(help=_NUMBER_HELP)] = None,
+    label: Annotated[str | None, Parameter(help=_LABEL_HELP)] = None,
     server: ServerOptions = LOCAL_SERVER,
 ) -> CommandOutput:
     """Evaluate a calculation for one row of values, and show the value of each part of it.
@@ -36,14 +40,17 @@ def explain(
     Each line is a part of the formula, indented below the part that it belongs to. Parts that the
     row does not need are left out.
     """
-    row = dict(map(_parse_value, values))
-    return asyncio.run(_explain(server, calculation, group, row))
+    given = {
+        "name": calculation,
+        "group": group or server.read_profile().group,
+        "version": number,
+        "label": label,
+        "rows": [dict(map(_parse_value, values))],
+    }
+    return asyncio.run(_explain(server, calculation, given))
 
 
-async def _explain(
-    server: ServerOptions, name: str, group: str | None, row: dict[str, str]
-) -> CommandOutput:
-    given = {"name": name, "group": group or server.read_profile().group, "rows": [row]}
+async def _explain(server: ServerOptions, name: str, given: dict[str, Any]) -> CommandOutput:
     wanted = {key: value for key, value in given.items() if value is not None}
     async with server.client() as client:
         answer = await client.execute(EVALUATE, input=wanted)

@@ -22,7 +22,7 @@ LIST = """query($group: GroupPath, $below: Boolean, $tags: TagFilter, $first: In
     nodes { id name owner version state tags { key value } }
     pageInfo { hasNextPage endCursor } } }"""
 SHOW = """query($id: ID!) { pipeline(id: $id) {
-  id name description owner groups state version tags { key value }
+  id name description owner groups state version labels { label version } tags { key value }
   createdAt createdBy updatedAt updatedBy attributes } }"""
 
 _GROUP_HELP = "Group whose pipelines to list. By default that of the profile or the token."

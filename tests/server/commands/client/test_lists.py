@@ -288,6 +288,17 @@ def test_a_value_is_explained_part_by_part(terminal: Terminal) -> None:
     assert told["values"] == [{"type": "NUMBER", "text": "2.05437"}]
 
 
+def test_a_version_is_explained_by_its_number_or_label(terminal: Terminal) -> None:
+    row = ("vehicleType=bus", "pollutant=co2e", "distance=12.5", "passengers=3")
+    explain = ("explain", "vehicle_emissions", *row, "--group", "/usa/northwest")
+    numbered = terminal.read(*explain, "--number", "1")
+    assert (numbered["version"], numbered["values"]) == (1, [{"type": "NUMBER", "text": "2.05437"}])
+    said = terminal.fail(*explain, "--label", "audited")
+    assert said == "penstock: No version has this label.\n"
+    said = terminal.fail(*explain, "--number", "1", "--label", "audited")
+    assert said == "penstock: version: give either `version` or `label`\n"
+
+
 def test_a_row_that_fails_says_why(terminal: Terminal, capsys: pytest.CaptureFixture[str]) -> None:
     row = ("vehicleType=boat", "pollutant=co2e", "distance=1")
     capsys.readouterr()
