@@ -29,10 +29,13 @@ from penstock.datastore.store import Session, Store
 from penstock.datastore.table.port import Item, Query, Range, Table
 from penstock.datastore.text import escape
 from penstock.server.auth.claims import roles_from
-from tests.support.patience import until
+from tests.support.patience import HUNG_SECONDS, until
 from tests.support.sample_resources import walk
 
 QUICK = SinkOptions(batching=BatchingOptions(retry_intervals=(0.01,)), settlement_seconds=0.0)
+LEASE_SECONDS = 3600
+"""The lease of a run; a test that waits until the runs of a dead sink are free sets one second."""
+
 ALL = Range()
 AT = ("vehicles", "/4wheels")
 
@@ -45,7 +48,7 @@ class SinkWorld:
 
     @asynccontextmanager
     async def open_sink(
-        self, options: SinkOptions = QUICK, *, drain: float = 5.0, **changes: Any
+        self, options: SinkOptions = QUICK, *, drain: float = HUNG_SECONDS, **changes: Any
     ) -> AsyncIterator[NotificationSink]:
         async with open_sink(
             replace(self.context, **changes), options, drain_seconds=drain
@@ -134,7 +137,7 @@ async def open_world(
                 files=files,
                 destinations=destinations,
                 clock=clock or Clock(),
-                lease_seconds=1,
+                lease_seconds=LEASE_SECONDS,
             )
         )
     finally:

@@ -20,7 +20,7 @@ from tests.support.consistency_check import contents
 from tests.support.patience import until
 from tests.support.sample_resources import Watch, on_sqlite, without_moto
 
-SLOW_LEASE: Any = {"lease_seconds": 3600, "shards": 1}
+ONE_SHARD: Any = {"shards": 1}
 
 
 async def settle(
@@ -38,7 +38,7 @@ async def test_a_notification_that_comes_soon_after_another_costs_so_many_units(
     world: SinkWorld,
 ) -> None:
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(QUICK, table=metered, **SLOW_LEASE) as sink:
+    async with world.open_sink(QUICK, table=metered, **ONE_SHARD) as sink:
         await settle(world, sink, metered, "car1", "car2", correlator="alone")
         # Beside its own units those of a run: its row, two lists and a count.
         assert await settle(world, sink, metered, "car1") == 4 + 8
@@ -61,7 +61,7 @@ async def test_each_notification_of_a_steady_flow_costs_so_many_units(
     world: SinkWorld, headers: dict[str, str], units: int
 ) -> None:
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(JOINING, table=metered, **SLOW_LEASE) as sink:
+    async with world.open_sink(JOINING, table=metered, **ONE_SHARD) as sink:
         for name in ("car1", "car2", "car3"):
             await accept(sink, name)
             await until(partial(is_stored, sink))
@@ -78,7 +78,7 @@ async def test_each_notification_of_a_steady_flow_costs_so_many_units(
 @without_moto
 async def test_a_notification_that_comes_alone_costs_so_many_units(world: SinkWorld) -> None:
     metered, watch = MeteredTable(world.context.table), Watch()
-    async with world.open_sink(SLOW, table=metered, clock=Clock(watch), **SLOW_LEASE) as sink:
+    async with world.open_sink(SLOW, table=metered, clock=Clock(watch), **ONE_SHARD) as sink:
         await settle_at_once(sink, metered, "car1", "car2", correlator="first")
         watch.move(timedelta(hours=2))
         rows = len(await contents(world.context.table))
@@ -107,7 +107,7 @@ async def test_ten_notifications_that_wait_together_share_all_but_their_receipts
     world: SinkWorld,
 ) -> None:
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(JOINING, table=metered, **SLOW_LEASE) as sink:
+    async with world.open_sink(JOINING, table=metered, **ONE_SHARD) as sink:
         for _ in range(2):
             await accept(sink, "car1")
             await until(partial(is_stored, sink))
@@ -129,7 +129,7 @@ async def test_the_counts_cost_more_while_they_name_many_segments(
     world: SinkWorld, unsettled: int, units: int
 ) -> None:
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(SLOW, table=metered, **SLOW_LEASE) as sink:
+    async with world.open_sink(SLOW, table=metered, **ONE_SHARD) as sink:
         # The first one has a run of its own.
         for _ in range(1 + unsettled):
             metered.units.wcu = 0
@@ -140,7 +140,7 @@ async def test_the_counts_cost_more_while_they_name_many_segments(
 @on_sqlite
 async def test_more_segments_than_that_have_runs_of_their_own(world: SinkWorld) -> None:
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(SLOW, table=metered, **SLOW_LEASE) as sink:
+    async with world.open_sink(SLOW, table=metered, **ONE_SHARD) as sink:
         for _ in range(1 + MAX_OPEN):
             await accept(sink, "car1")
         assert len(await runs(sink)) == 2

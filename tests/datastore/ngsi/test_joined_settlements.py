@@ -140,7 +140,7 @@ async def test_a_settlement_of_two_paths_joins_a_commit_to_both(world: SinkWorld
     paths = {"fiware_servicepath": "/a, /b"}
     places = [("vehicles", "/a"), ("vehicles", "/b")]
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(JOINING, table=metered, lease_seconds=3600) as sink:
+    async with world.open_sink(JOINING, table=metered) as sink:
         for _ in range(2):
             sink.inbox.enqueue(notification("car1", "car2", **paths), 100)
             await sink.inbox.wait_until_empty()
@@ -161,7 +161,7 @@ async def test_what_waits_for_a_commit_takes_no_place_of_segments_to_store(
     world: SinkWorld,
 ) -> None:
     paths = [f"/p{n}" for n in range(MAX_OPEN + 2)]
-    async with world.open_sink(JOINING, lease_seconds=3600, shards=1) as sink:
+    async with world.open_sink(JOINING, shards=1) as sink:
         for path in paths:
             await accept_and_store(sink, "car1", fiware_servicepath=path)
         assert len(sink.committer.segments.settlements) == MAX_OPEN + 1

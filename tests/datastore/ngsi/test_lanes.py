@@ -59,9 +59,7 @@ async def test_a_destination_is_written_however_many_others_never_answer(
 ) -> None:
     """Each of the others is tried, and holds a place of its own while it waits."""
     destinations = HangingDestinations(world.context.destinations, "bad", tables)
-    async with world.open_sink(
-        QUICK, destinations=destinations, drain=0.0, lease_seconds=3600
-    ) as sink:
+    async with world.open_sink(QUICK, destinations=destinations, drain=0.0) as sink:
         for first in range(0, failing, 20):
             last = min(first + 20, failing)
             await asyncio.gather(*(accept(sink, f"bad{number}") for number in range(first, last)))
@@ -80,7 +78,7 @@ async def test_destinations_in_one_batch_with_failing_ones_are_written(
     destinations = HangingDestinations(world.context.destinations, "bad")
     batching = replace(QUICK.batching, size=failing + 1)
     async with world.open_sink(
-        replace(QUICK, batching=batching), destinations=destinations, drain=0.0, lease_seconds=3600
+        replace(QUICK, batching=batching), destinations=destinations, drain=0.0
     ) as sink:
         await accept(sink, *(f"bad{number}" for number in range(failing)), "good")
         counts = await wait_until_persisted_items(sink, destinations, failing)
@@ -105,7 +103,7 @@ async def test_what_waits_for_one_destination_is_stored_together_when_it_recover
     destinations = FailingDestinations(
         world.context.destinations, fail_table("car1", Unavailable("busy"))
     )
-    async with world.open_sink(FOREVER, destinations=destinations, lease_seconds=3600) as sink:
+    async with world.open_sink(FOREVER, destinations=destinations) as sink:
         for _ in range(30):
             await accept(sink, "car1")
         (lane,) = sink.loader.lanes.by_table.values()
@@ -123,7 +121,7 @@ async def test_a_failing_destination_holds_a_share_and_the_rest_become_letters(
 ) -> None:
     options = replace(FOREVER, max_pending=80)
     destinations = FailingDestinations(world.context.destinations, fail_table("bad", CLOSED))
-    async with world.open_sink(options, destinations=destinations, lease_seconds=3600) as sink:
+    async with world.open_sink(options, destinations=destinations) as sink:
         await accept(sink, "bad1")
         await until(lambda: sink.loader.failing_destinations)
         await fill_lanes(world, sink, *["bad1"] * 29)
@@ -149,7 +147,7 @@ async def test_a_failing_destination_holds_a_share_and_the_rest_become_letters(
 async def test_failing_destinations_leave_half_of_the_room_to_the_others(world: SinkWorld) -> None:
     options = replace(FOREVER, max_pending=80)
     destinations = FailingDestinations(world.context.destinations, fail_table("bad", CLOSED))
-    async with world.open_sink(options, destinations=destinations, lease_seconds=3600) as sink:
+    async with world.open_sink(options, destinations=destinations) as sink:
         for number in range(8):
             await accept(sink, f"bad{number}")
         await until(lambda: len(sink.loader.failing_destinations) == 8)
@@ -166,7 +164,7 @@ async def test_failing_destinations_leave_half_of_the_room_to_the_others(world: 
 @on_sqlite
 async def test_a_stored_event_is_let_go_while_another_of_its_run_waits(world: SinkWorld) -> None:
     destinations = FailingDestinations(world.context.destinations, fail_table("bad", CLOSED))
-    async with world.open_sink(FOREVER, destinations=destinations, lease_seconds=3600) as sink:
+    async with world.open_sink(FOREVER, destinations=destinations) as sink:
         cars = notification("bad", *(f"good{number}" for number in range(9)))
         await sink.accept_notification(cars, 1000)
         await until(lambda: sink.in_flight.held == EventAmount(1, 100))

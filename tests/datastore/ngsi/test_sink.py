@@ -153,17 +153,17 @@ async def test_a_sink_that_stops_stores_what_it_has(world: SinkWorld) -> None:
 
 @on_sqlite
 async def test_what_a_dead_sink_kept_is_stored_by_the_next(world: SinkWorld) -> None:
-    async with world.open_sink(SLOW, drain=0.0) as sink:
+    async with world.open_sink(SLOW, drain=0.0, lease_seconds=1) as sink:
         await accept(sink)
     assert (await world.counts()).pending == 1
-    async with world.open_sink() as sink:
+    async with world.open_sink(lease_seconds=1):
         counts = await world.recount()
     assert counts == IngestCounts(received=1, persisted=1, items=2)
 
 
 @on_sqlite
 async def test_a_run_whose_segment_is_gone_is_left_to_people(world: SinkWorld) -> None:
-    async with world.open_sink(SLOW, drain=0.0) as sink:
+    async with world.open_sink(SLOW, drain=0.0, lease_seconds=1) as sink:
         await accept(sink)
         (run,) = await runs(sink)
         for file in await sink.committer.run_log.list_files(run):

@@ -148,7 +148,8 @@ async def test_whatever_fails_everything_is_stored_once(world: SinkWorld, seed: 
     """Senders repeat unacknowledged notifications; sinks fail anywhere and are killed."""
     dice = random.Random(seed)
     ground = world.context
-    broken = {
+    changes: dict[str, Any] = {
+        "lease_seconds": 1,
         "table": FaultInjector(ground.table, dice, 0.1, "get", "transact", "write"),
         "files": FaultInjector(ground.files, dice, 0.1, "write"),
         "destinations": FaultInjector(ground.destinations, dice, 0.2, "write"),
@@ -169,14 +170,14 @@ async def test_whatever_fails_everything_is_stored_once(world: SinkWorld, seed: 
         if not left:
             break
         options = replace(THREE, settlement_seconds=dice.choice([0.0, 0.01, HUNG_SECONDS]))
-        async with world.open_sink(options, drain=dice.choice([0.0, 0.05]), **broken) as sink:
+        async with world.open_sink(options, drain=dice.choice([0.0, 0.05]), **changes) as sink:
             for _ in range(3):
                 some = left[:8]
                 sent += len(some)
                 answers = await asyncio.gather(*(send(number, sink) for number in some))
                 left = [n for n, ok in zip(some, answers, strict=True) if not ok] + left[8:]
     assert not left
-    async with world.open_sink(QUICK) as sink:
+    async with world.open_sink(QUICK, lease_seconds=1) as sink:
         counts = await world.wait_until_settled()
         while letters := await world.letters():
             for letter in letters:

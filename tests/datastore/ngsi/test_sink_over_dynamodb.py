@@ -10,7 +10,7 @@ import pytest
 
 from penstock.datastore.errors import Unavailable
 from tests.datastore.ngsi.sample_destinations import PrefixedDestinations, open_dynamodb
-from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification, open_world
+from tests.datastore.ngsi.sample_sinks import SinkWorld, car, notification, open_world
 from tests.faults.dynamodb_proxy import Fault, FaultProxy
 from tests.support.stores import moto_endpoint
 from tests.support.stores import open_dynamodb as open_table
@@ -50,11 +50,11 @@ async def test_whatever_dynamodb_does_each_sample_is_stored_once(tmp_path: Path,
             proxy.script("BatchWriteItem", Fault.UNPROCESSED, Fault.SILENT_AFTER, Fault.THROTTLED)
             left = list(range(NOTIFICATIONS))
             while left:
-                async with world.open_sink(QUICK, drain=dice.choice([0.0, 0.3])) as sink:
+                async with world.open_sink(drain=dice.choice([0.0, 0.3]), lease_seconds=1) as sink:
                     some, rest = left[:8], left[8:]
                     left = [*await send(world, some, sink), *rest]
             proxy.chance(0.0, (), seed=seed)
-            async with world.open_sink(QUICK) as sink:
+            async with world.open_sink(lease_seconds=1) as sink:
                 await world.wait_until_settled()
                 for letter in await world.letters():
                     await sink.replayer.replay(letter)

@@ -92,7 +92,7 @@ async def test_a_tenant_stores_elsewhere_while_a_destination_of_it_fails(world: 
     )
     options = replace(FOREVER, max_pending=16)
     async with (
-        world.open_sink(options, destinations=destinations, lease_seconds=3600) as sink,
+        world.open_sink(options, destinations=destinations) as sink,
         check_emptiness(world, sink),
     ):
         for number in range(8):
