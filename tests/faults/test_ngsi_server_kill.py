@@ -6,11 +6,11 @@
 import asyncio
 import json
 import logging
+import math
 import os
 import signal
 import sqlite3
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -55,15 +55,23 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Progress:
-    """Counts acknowledged notifications; senders stop at `until`."""
+    """Counts acknowledged notifications; senders stop at `until`.
+
+    The sender of the notification number `kill_at` kills the server: nobody else has to be in time.
+    """
 
     until: int
     done: int = 0
+    kill_at: float = math.inf
+    server: Server | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def another(self) -> None:
+        """Count one more notification."""
         with self.lock:
             self.done += 1
+            if self.done >= self.kill_at and self.server is not None:
+                self.server.process.kill()
 
 
 class Sender:
@@ -122,10 +130,13 @@ def test_each_notified_sample_is_stored_once_whenever_the_server_is_killed(
     senders = [Sender(number) for number in range(SENDERS)]
     progress = Progress(ROUNDS * WRITES)
     for number in range(ROUNDS):
-        kill_at = number * WRITES + dice.randrange(1, WRITES)
+        progress.kill_at = number * WRITES + dice.randrange(1, WRITES)
         with serving(tmp_path) as server, open_connections(server, data_dir, senders) as https:
-            send_until_killed(server, senders, https, progress, kill_at)
+            progress.server = server
+            send(senders, https, progress)
+            assert server.process.wait(HUNG_SECONDS) == -signal.SIGKILL
         assert asyncio.run(damage(data_dir)) == []
+    progress.kill_at = math.inf
     with (
         serving(tmp_path) as server,
         open_connections(server, data_dir, senders) as https,
@@ -179,28 +190,8 @@ def open_connections(
             http.close()
 
 
-def send_until_killed(
-    server: Server,
-    senders: Sequence[Sender],
-    https: Sequence[httpx.Client],
-    progress: Progress,
-    kill_at: int,
-) -> None:
-    with ThreadPoolExecutor(len(senders)) as threads:
-        sending = [
-            threads.submit(sender.send, http, progress)
-            for sender, http in zip(senders, https, strict=True)
-        ]
-        while progress.done < kill_at:
-            for each in sending:
-                assert not each.done(), each.result()
-            time.sleep(0.001)
-        assert server.end(signal.SIGKILL) == -signal.SIGKILL
-        for each in sending:
-            each.result()
-
-
 def send(senders: Sequence[Sender], https: Sequence[httpx.Client], progress: Progress) -> None:
+    """Send until there are enough notifications, or the server is gone."""
     with ThreadPoolExecutor(len(senders)) as threads:
         pairs = zip(senders, https, strict=True)
         for each in [threads.submit(one.send, http, progress) for one, http in pairs]:

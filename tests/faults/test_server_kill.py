@@ -5,10 +5,10 @@
 
 import asyncio
 import logging
+import math
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -23,6 +23,7 @@ import pytest
 from penstock.datastore.sqlite.table import SqliteTable
 from tests.support.consistency_check import faults
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
+from tests.support.patience import HUNG_SECONDS
 from tests.support.penstock_command import Client, Server, client, start_server
 
 pytestmark = pytest.mark.runs_together("kill")
@@ -64,16 +65,23 @@ class SentWrite:
 
 @dataclass(slots=True)
 class Progress:
-    """Counts acknowledged writes; writers stop at `until`."""
+    """Counts acknowledged writes; writers stop at `until`.
+
+    The writer of the write number `kill_at` kills the server: nobody else has to be in time.
+    """
 
     until: int
     done: int = 0
+    kill_at: float = math.inf
+    server: Server | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def another(self) -> None:
         """Count one more write."""
         with self.lock:
             self.done += 1
+            if self.done >= self.kill_at and self.server is not None:
+                self.server.process.kill()
 
 
 class Writer:
@@ -186,10 +194,12 @@ def test_what_was_acknowledged_survives_every_kill(tmp_path: Path) -> None:
     progress = Progress(ROUNDS * WRITES)
     for number in range(ROUNDS):
         # The kill comes during the writes of the round; the rest follows after the next start.
-        kill_at = number * WRITES + dice.randrange(1, WRITES)
-        with serving(tmp_path, writers) as (server, pairs):
-            write_until_killed(server, pairs, progress, kill_at)
+        progress.kill_at = number * WRITES + dice.randrange(1, WRITES)
+        with serving(tmp_path, writers) as (progress.server, pairs):
+            write(pairs, progress)
+            assert progress.server.process.wait(HUNG_SECONDS) == -signal.SIGKILL
         assert asyncio.run(damage(data_dir)) == []
+    progress.kill_at = math.inf
     with serving(tmp_path, writers) as (server, pairs):
         write(pairs, progress)
         assert everything(pairs[0][1]) == acknowledged_pipelines(writers)
@@ -226,20 +236,8 @@ def serving(tmp_path: Path, writers: Sequence[Writer]) -> Iterator[tuple[Server,
         yield server, pairs
 
 
-def write_until_killed(server: Server, pairs: Pairs, progress: Progress, kill_at: int) -> None:
-    """Kill the server while all writers are writing."""
-    with ThreadPoolExecutor(len(pairs)) as threads:
-        writing = [threads.submit(writer.write, one, progress) for writer, one in pairs]
-        while progress.done < kill_at:
-            assert not any(each.done() for each in writing)
-            time.sleep(0.001)
-        assert server.end(signal.SIGKILL) == -signal.SIGKILL
-        for each in writing:
-            each.result()
-
-
 def write(pairs: Pairs, progress: Progress) -> None:
-    """Write until there are enough writes."""
+    """Write until there are enough writes, or the server is gone."""
     with ThreadPoolExecutor(len(pairs)) as threads:
         for each in [threads.submit(writer.write, one, progress) for writer, one in pairs]:
             each.result()
