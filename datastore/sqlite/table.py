@@ -65,14 +65,15 @@ class SqliteTable:
 
     @classmethod
     def open(
-        cls, path: Path, *, busy_seconds: float = BUSY_SECONDS, now: Callable[[], float] = time
+        cls, path: Path, *, busy_seconds: float | None = None, now: Callable[[], float] = time
     ) -> "SqliteTable":
         """Use the file, which need not exist but whose directory must; the threads open it later.
 
-        `busy_seconds` is the wait for another process before a call is Unavailable; `now` gives
-        epoch seconds.
+        `busy_seconds` is the wait for another process before a call is Unavailable, by default
+        BUSY_SECONDS; `now` gives epoch seconds.
         """
-        return cls(partial(rows.connect, path, busy_seconds), now)
+        wait = BUSY_SECONDS if busy_seconds is None else busy_seconds
+        return cls(partial(rows.connect, path, wait), now)
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
         return await self._reader.run(partial(_get, keys, consistent))

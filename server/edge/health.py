@@ -20,14 +20,15 @@ _log = structlog.get_logger(__name__)
 
 
 def health_routes(
-    ping: Callable[[], Awaitable[object]], seconds: float = READY_SECONDS
+    ping: Callable[[], Awaitable[object]], seconds: float | None = None
 ) -> list[Route]:
     """Return `/healthz`, always 200, and `/readyz`: 200 if `ping` returns in time, else 503.
 
-    They need no token and reveal nothing about the store except that it fails. The store is asked
-    at most once a second.
+    The time is READY_SECONDS unless `seconds` are given. The endpoints need no token and reveal
+    nothing about the store except that it fails. The store is asked at most once a second.
     """
-    unready = RecentValue(partial(_unready_reason, ping, seconds))
+    limit = READY_SECONDS if seconds is None else seconds
+    unready = RecentValue(partial(_unready_reason, ping, limit))
 
     async def readyz(_: Request) -> Response:
         reason = await unready.get()

@@ -15,21 +15,10 @@ from penstock.schema.engine import engine
 from penstock.schema.engine import engine as engine_module
 from tests.datastore.ngsi.sample_destinations import open_destinations, open_embedded
 from tests.support.graphql_client import Ask
-from tests.support.patience import HUNG_SECONDS
+from tests.support.patience import HUNG_SECONDS, find_limits
 from tests.support.server_process import EXECUTOR
 from tests.support.shared_clients import sharing_clients
 from tests.support.stores import HELD, IMPLEMENTATIONS, TWO, open_store
-
-# The product's limits for stores that answer slowly: on a busy machine every store does.
-LIMITS = (
-    "penstock.datastore.access.kms_vault.SECONDS",
-    "penstock.datastore.audio.assumed_roles.STS_TIMEOUT_SECONDS",
-    "penstock.datastore.dynamodb.protocol.CONNECT_SECONDS",
-    "penstock.datastore.dynamodb.protocol.READ_SECONDS",
-    "penstock.datastore.objects.s3.CONNECT_SECONDS",
-    "penstock.datastore.sqlite.group_commit.TURN_SECONDS",
-    "penstock.server.auth.jwks.FETCH_SECONDS",
-)
 
 EXAMPLES = int(os.environ.get("PENSTOCK_TEST_EXAMPLES", "50"))
 """The examples of a property whose test does not say how many."""
@@ -72,10 +61,10 @@ def executor() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> Iterator[None]:
-    """Wait for stores as long as for everything; tests of a limit set their own."""
+    """Wait for everything as long as for a test that hangs; tests of a limit set their own."""
     with pytest.MonkeyPatch.context() as patch:
-        for limit in LIMITS:
-            patch.setattr(limit, HUNG_SECONDS)
+        for module, limit in find_limits():
+            patch.setattr(module, limit, HUNG_SECONDS)
         for limit in ("OWN_PATIENCE", "USER_PATIENCE"):
             kept = getattr(s3, limit)
             patch.setattr(s3, limit, s3.Patience(HUNG_SECONDS, HUNG_SECONDS, kept.attempts))

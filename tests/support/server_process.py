@@ -17,6 +17,20 @@ from tests.support.warm_start import Program, start_program
 
 EXECUTOR = os.environ.get("PENSTOCK_TEST_EXECUTOR")
 """The executor of the servers, if the environment of the test run sets one."""
+PATIENT = {
+    f"PENSTOCK_{name}_SECONDS": f"{seconds:.0f}"
+    for name, seconds in {
+        "BODY_READ": HUNG_SECONDS,
+        "DEADLINE": HUNG_SECONDS,
+        "DYNAMODB_CALL": 60,
+        "DYNAMODB_CONNECT": 60,
+        "DYNAMODB_READ": 60,
+        "HEAD": HUNG_SECONDS,
+        "STREAM_INIT": HUNG_SECONDS,
+    }.items()
+}
+"""The limits of servers that would pass by themselves on a busy machine."""
+
 VERIFY_TLS = False
 """The `verify` of clients: no server uses TLS, and reading the certificates takes 80 ms."""
 
@@ -66,7 +80,7 @@ def environment(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
     if EXECUTOR is not None:
         kept["PENSTOCK_EXECUTOR"] = EXECUTOR
-    return kept | {"PENSTOCK_DEADLINE_SECONDS": f"{HUNG_SECONDS:.0f}"} | more
+    return kept | PATIENT | more
 
 
 def free_port() -> int:

@@ -20,6 +20,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn, TypedDict
 
+from tests.support.patience import HUNG_SECONDS, find_limits
+
 LOADED = (
     "penstock.server.command_line",
     "penstock.server.commands.seed",
@@ -144,6 +146,8 @@ def main() -> None:
         return  # No test has started a program.
     for module in LOADED:
         import_module(module)
+    for limited, name in find_limits():
+        setattr(limited, name, HUNG_SECONDS)
     gc.collect()
     gc.freeze()
     order = Forks(control).take_orders()

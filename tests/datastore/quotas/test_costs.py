@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from penstock.datastore.errors import QuotaExceeded
 from penstock.datastore.quotas.amounts import UNLIMITED, Amounts
-from penstock.datastore.quotas.quotas import LOOK_SECONDS, NEAR_LEAST, Quotas
+from penstock.datastore.quotas.quotas import NEAR_LEAST, Quotas
 from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.quotas.usage import kept_key, sum_group
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.port import Table, Update
-from tests.support.loop_clock import pass_time
+from tests.support.loop_clock import LONG, pass_time
 from tests.support.sample_resources import (
     NORTHWEST,
     SUPER,
@@ -53,7 +53,7 @@ async def test_far_from_the_maximum_a_create_reads_nothing_of_quotas_for_some_se
     assert first[0] == 24
     assert 4 <= first[1] <= 12
     assert await measure_create(metered, store, "two") == (24, LINE)
-    await pass_time(LOOK_SECONDS)
+    await pass_time(LONG)
     assert (await measure_create(metered, store, "three"))[1] == first[1]
 
 
@@ -89,7 +89,7 @@ async def test_servers_pass_a_maximum_by_no_more_than_the_others_made_meanwhile(
     await table.transact([Update(key=kept_key(NORTHWEST, "super", 1), add=full)])
     # Both have looked before that, and still rely on it; a third one knows.
     await make(one.open_session(SUPER), USA, "unknowing")
-    await pass_time(LOOK_SECONDS)
+    await pass_time(LONG)
     outcomes = await asyncio.gather(
         *(make((one, two)[n % 2].open_session(SUPER), USA, f"new {n}") for n in range(6)),
         return_exceptions=True,
