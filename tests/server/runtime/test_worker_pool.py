@@ -17,7 +17,7 @@ from penstock.datastore.executions.files import errors_key, output_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
-from penstock.datastore.work_reports import ExecutionReport
+from penstock.datastore.work_reports import ExecutionChange, ExecutionReport
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.runtime.worker import WorkerProcessConfig
 from penstock.server.runtime.worker_pool import WorkerPool, run_workers
@@ -43,6 +43,7 @@ from tests.support.warm_start import Program, start_program
 pytestmark = pytest.mark.runs_together("pool")
 
 LONG = b"distance,fuel\n" + b"1.5,gas\n" * 60_000
+ENDS = (ExecutionChange.SUCCEEDED, ExecutionChange.FAILED)
 LONG_OUTPUT = b"return,co2\r\n" + b"3,0.75\r\n" * 60_000
 
 
@@ -104,6 +105,8 @@ async def test_what_processes_do_is_counted_in_their_server(
         assert value("execution_workers") == 0
         made = await ready_execution(pooled, pipeline)
         await wait_for_state(store, made, "success")
+        # A process reports behind its commit, and not at all once it is stopped.
+        await until(lambda: value("executions_ended_total", mode="job", state="succeeded"))
         assert value("execution_workers") in (1, 2)
     assert value("execution_workers") == 0
     assert value("executions_started_total", mode="job") == 1
@@ -142,6 +145,8 @@ async def test_a_killed_process_is_told_as_a_lost_claim(
     for process in pool.processes:
         os.kill(process, signal.SIGKILL)
     await wait_for_state(store, made, "success", "failed")
+    # The last report comes behind its commit.
+    await until(lambda: told[-1].change in ENDS)
     running.cancel()
     await asyncio.wait([running])
     await pool.stop()
