@@ -16,7 +16,7 @@ import pytest
 from tests.support.warm_start import connect_warm_process
 from tests.support.workers.shares import group_of
 
-pytest_plugins = ["tests.support.workers.plugin"]
+pytest_plugins = ["tests.support.slow_calls", "tests.support.workers.plugin"]
 
 MEMORY: Final = Path("/dev/shm")
 ROOM: Final = 2 * 1024**3

@@ -181,6 +181,7 @@ async def test_everyone_is_answered_in_turns_that_end_early(
     assert found == [item("p", "s", n=CHAIN)] * CHAIN
 
 
+@pytest.mark.own_pace
 async def test_conditions_are_decided_in_the_order_of_asking(path: Path) -> None:
     async with open_table(path) as table:
         first, second, third, fourth = await asyncio.gather(
