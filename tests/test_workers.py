@@ -124,6 +124,7 @@ UNFIT = """
 """
 ONE = "def test_one(): pass"
 KILLED = "the worker ended with -9 while it ran this test"
+ABORTED = "the worker ended with -6 while it ran this test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,8 @@ def test_a_test_that_hangs_fails_and_the_others_run(tmp_path: Path) -> None:
         tmp_path, "--workers", "2", "--hung-seconds", "5", test_hanging=HANGING
     )
     assert (code, printed.splitlines()[-1][:20]) == (1, "1 failed, 8 passed i")
-    assert failures_in(tmp_path) == {("test_may_hang[4]", KILLED)}
+    assert failures_in(tmp_path) == {("test_may_hang[4]", ABORTED)}
+    assert "in test_may_hang\n" in printed
 
 
 def test_the_first_failure_ends_the_other_workers(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--hung-seconds",
         type=float,
         default=HUNG_SECONDS + 60,
-        help="the time after which a worker is killed with its test, which fails",
+        help="the time after which a worker is aborted with its test, which fails",
     )
 
 
@@ -91,13 +91,14 @@ class ForkedRun:
 
     def _listen(self) -> None:
         while self._workers:
-            self._kill_hung_workers()
             for connection in self._wait():
                 self._hear(self._workers[connection])
                 if self._session.shouldfail:
                     raise self._session.Failed(self._session.shouldfail)
                 if self._session.shouldstop:
                     raise self._session.Interrupted(self._session.shouldstop)
+            # This process may have been slow itself: what workers said is heard before.
+            self._abort_hung_workers()
 
     def _wait(self) -> list[Any]:
         """Return the connections with messages; Ctrl-C counts here, amid no message."""
@@ -107,12 +108,16 @@ class ForkedRun:
         finally:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
-    def _kill_hung_workers(self) -> None:
-        """End workers whose test hangs, or the run would end with nothing told of it."""
+    def _abort_hung_workers(self) -> None:
+        """End workers whose test hangs: each tells what its threads are doing.
+
+        A thread of each worker that watches its tests, as `faulthandler_timeout` starts, costs
+        every test a turn of a processor that may be busy.
+        """
         for worker in self._workers.values():
             if time.monotonic() - worker.since > self._hung_seconds:
                 with suppress(ProcessLookupError):
-                    os.killpg(worker.process, signal.SIGKILL)
+                    os.kill(worker.process, signal.SIGABRT)
 
     def _fork(self) -> None:
         assert active_count() == 1, "a thread from the collection of tests would miss in its forks"
@@ -179,6 +184,9 @@ class ForkedRun:
         """Report the test that a worker has died of, and let another run what it had left."""
         del self._workers[worker.connection]
         worker.connection.close()
+        if worker.running is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(worker.process, signal.SIGKILL)  # what its test has started
         _, status = os.waitpid(worker.process, 0)
         code = os.waitstatus_to_exitcode(status)
         if worker.running is not None:
