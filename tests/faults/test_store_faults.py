@@ -3,13 +3,13 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -42,7 +42,11 @@ END_KEY = """mutation($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) 
 ONE = "query($id: ID!) { pipeline(id: $id) { id name version groups } }"
 FOUND = """query($tags: TagFilter) { pipelines(group: "/usa", tags: $tags, first: 100,
   order: OLDEST_FIRST) { nodes { id name version groups } } }"""
-NO_RATE = {"rate_limit_per_second": 0}
+SILENCE: Final = 60.0
+"""The longest silence of the store. It passes at once, for all requests that wait meanwhile."""
+
+PATIENCE: Final = 1000 * SILENCE
+SETTINGS = {"rate_limit_per_second": 0, "deadline_seconds": PATIENCE}
 AWAY = (Fault.THROTTLED, Fault.UNAVAILABLE, Fault.RESET_BEFORE)
 
 
@@ -93,10 +97,8 @@ class FaultyApplication:
 
 
 @pytest.fixture(autouse=True)
-def short_timeout() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(protocol, "READ_SECONDS", 1.0)
-        yield
+def silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "READ_SECONDS", SILENCE)
 
 
 def quick_endpoint() -> str:
@@ -110,14 +112,15 @@ async def open_faulty_application(
 ) -> AsyncIterator[FaultyApplication]:
     async with AsyncExitStack() as held:
         proxy = await held.enter_async_context(FaultProxy(endpoint or quick_endpoint()))
+        proxy.silence = SILENCE + 1
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(protocol, "READ_SECONDS", HUNG_SECONDS)
             patient = await open_dynamodb(proxy.url)
         held.push_async_callback(patient.close)
         await patient.create()
-        table = await open_dynamodb(proxy.url, name=patient._name)
+        table = await open_dynamodb(proxy.url, name=patient._name, deadline=PATIENCE)
         held.push_async_callback(table.close)
-        app = await held.enter_async_context(open_application(Store(table), tmp_path, **NO_RATE))
+        app = await held.enter_async_context(open_application(Store(table), tmp_path, **SETTINGS))
         at = FaultyApplication(app, proxy, table, patient)
         for path in ("/usa", "/eu"):
             assert (await at.ask(CREATE_GROUP, input={"path": path}))["group"]

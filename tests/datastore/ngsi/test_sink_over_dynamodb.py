@@ -17,6 +17,7 @@ from tests.support.stores import open_dynamodb as open_table
 
 SPEEDY = set(Fault) - {Fault.SILENT_AFTER, Fault.SHORT_PAGE, Fault.SLOW}
 NOTIFICATIONS = 12
+DEADLINE = 60.0
 
 
 async def send(world: SinkWorld, left: list[int], sink: Any) -> list[int]:
@@ -40,8 +41,10 @@ async def test_whatever_dynamodb_does_each_sample_is_stored_once(tmp_path: Path,
     made = await open_table(moto_endpoint())
     await made.create()
     async with FaultProxy(moto_endpoint()) as proxy:
-        table = await open_table(proxy.url, name=made._name, deadline=3.0)
-        inner = await open_dynamodb(proxy.url, deadline=3.0)
+        # Its silence lasts longer than any call, and passes at once.
+        proxy.silence = DEADLINE + 1
+        table = await open_table(proxy.url, name=made._name, deadline=DEADLINE)
+        inner = await open_dynamodb(proxy.url, deadline=DEADLINE)
         destinations = PrefixedDestinations(inner, f"f{made._name[-8:]}.")
         async with open_world(table, destinations, tmp_path) as world:
             async with world.open_sink():
