@@ -173,7 +173,7 @@ def test_a_server_logs_nothing_but_json(workers: str, tmp_path: Path) -> None:
         is_loaded=False,
         PENSTOCK_SEED="false",
     )
-    assert (code, output) == (0, "")
+    assert (code, output) == (0, ""), text
     events = log_events(text)
     (ready,) = [one for one in events if one["event"] == "the server is ready"]
     assert ready["graphql"] == f"http://127.0.0.1:{port}/graphql"
