@@ -16,6 +16,8 @@ PenstockError
 │   └── IllegalState        the resource's state does not allow the change; of a run:
 │       ├── AlreadyLoaded   the run was loaded, which only a reload undoes
 │       ├── RunSkipped      nobody may work on the run
+│       ├── RetryLater      the run failed, and is to be tried again only later
+│       ├── RunGivenUp      the run failed as often as it may be tried
 │       ├── LeaseHeld       another worker holds the lease of the run
 │       ├── LeaseLost       the caller no longer holds the lease of the run
 │       ├── OutputMissing   the output folder of the run has no `_SUCCESS`
@@ -79,6 +81,8 @@ class ErrorCode(StrEnum):
     QUERY_TOO_LARGE = "QUERY_TOO_LARGE"
     QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
     RATE_LIMITED = "RATE_LIMITED"
+    RETRY_LATER = "RETRY_LATER"
+    RUN_GIVEN_UP = "RUN_GIVEN_UP"
     RUN_SKIPPED = "RUN_SKIPPED"
     SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
     SNAPSHOT_GONE = "SNAPSHOT_GONE"
@@ -92,6 +96,7 @@ RETRYABLE: Final = frozenset(
     {
         ErrorCode.LEASE_HELD,
         ErrorCode.RATE_LIMITED,
+        ErrorCode.RETRY_LATER,
         ErrorCode.SERVICE_UNAVAILABLE,
         ErrorCode.TIMEOUT,
     }
@@ -339,6 +344,18 @@ class RunSkipped(IllegalState):
     """The run is marked as skipped, so nobody may work on it."""
 
     code = ErrorCode.RUN_SKIPPED
+
+
+class RetryLater(IllegalState):
+    """The run failed, and its manifest lets workers try it again only later."""
+
+    code = ErrorCode.RETRY_LATER
+
+
+class RunGivenUp(IllegalState):
+    """The run failed as often as its manifest lets workers try it."""
+
+    code = ErrorCode.RUN_GIVEN_UP
 
 
 class LeaseHeld(IllegalState):

@@ -53,7 +53,11 @@ from penstock.datastore.kept_rows.withdraw import WithdrawRows
 from penstock.datastore.listening.library_sweep import sweep_libraries
 from penstock.datastore.listening.repository import Listening
 from penstock.datastore.manifest.import_runs import RunImporter
-from penstock.datastore.manifest.lists import RunLists, StaleManifest, stale_manifests
+from penstock.datastore.manifest.lists import (
+    RunLists,
+    TroubledManifests,
+    find_troubled_manifests,
+)
 from penstock.datastore.manifest.manifests import Manifests
 from penstock.datastore.manifest.recovery import Recovery
 from penstock.datastore.manifest.runs import OutputFolders, Runs
@@ -98,7 +102,7 @@ from penstock.datastore.table.session_table import OWN_WRITES, ReadConsistency, 
 from penstock.datastore.table.unreadable_rows import UnreadableRow
 from penstock.datastore.upgrades.unreadable import find_unreadable
 from penstock.datastore.upgrades.upgrade import Page, Step, pending_steps, upgrade_rows
-from penstock.datastore.work_reports import JobChange, WatchJob, ignore_report
+from penstock.datastore.work_reports import JobChange, WatchJob, WatchRun, ignore_report
 
 R = TypeVar("R", bound=Resource)
 
@@ -175,6 +179,7 @@ class Session:
             payments,
             address,
             store.keep_history,
+            store.watch_run,
         )
         self._repositories: Final[dict[str, ResourceRepository[Any]]] = {}
 
@@ -342,8 +347,9 @@ class Store:
     `bucket_name` is the name of the bucket in the paths of manifest runs. `user_buckets` opens the
     buckets of users, and `ngsi_access` is the state of the NGSI sink. `on_job_created` is
     called when a session creates a job, `on_execution_ready` when a session makes an execution
-    ready for a worker. `watch_job` learns of each change of a job in this process. `kind` tells
-    how the table is held, and `settings` how the server is set.
+    ready for a worker. `watch_job` learns of each change of a job in this process, and `watch_run`
+    of each change of a run. `kind` tells how the table is held, and `settings` how
+    the server is set.
     """
 
     table: Table
@@ -363,6 +369,7 @@ class Store:
     on_job_created: Callable[[], None] = notify_nobody
     on_execution_ready: Callable[[], None] = notify_nobody
     watch_job: WatchJob = ignore_report
+    watch_run: WatchRun = ignore_report
     ngsi_access: SinkAccess = field(default_factory=SinkAccess)
     kind: StoreKind = StoreKind.EMBEDDED
     keep_history: timedelta = KEEP_HISTORY
@@ -500,10 +507,12 @@ class Store:
         """Count the jobs without a worker for a minute, at most one page of them."""
         return await count_unheld_jobs(self.table, iso_timestamp(self.clock.now() - IDLE))
 
-    async def find_stale_manifests(self) -> list[StaleManifest]:
-        """Find the manifests that have stuck runs."""
+    async def find_troubled_manifests(self) -> TroubledManifests:
+        """Find the manifests that have stuck runs, or runs that were given up."""
         reader = Caller("", {ROOT: Role.READER})
-        return await stale_manifests(Access(self.table, reader, self.clock, self.list_budget))
+        return await find_troubled_manifests(
+            Access(self.table, reader, self.clock, self.list_budget)
+        )
 
     async def run_jobs(self, worker: str, kinds: Collection[JobKind] = tuple(JobKind)) -> int:
         """Run the jobs of some kinds that have no worker; return the number of jobs that ended.

@@ -1,6 +1,7 @@
-"""Reports of executions and jobs: what metrics, logs and traces learn of work in the background.
+"""Reports of work in the background: executions, jobs, and runs of manifests.
 
-A report holds ids that the server made, counts and times, and no name, message or value of a user.
+Metrics, logs and traces take from them ids that the server made, counts and times, and no name,
+message or value of a user.
 """
 
 from collections.abc import Callable
@@ -97,6 +98,30 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class RunChange(StrEnum):
+    """A change of the work on a run of a manifest."""
+
+    CLAIMED = "claimed"
+    PROCESSED = "processed"
+    LOADED = "loaded"
+    FAILED = "failed"
+    GIVEN_UP = "given_up"
+
+
+class RunReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a run in one stage, at an epoch time in seconds, after it was committed.
+
+    The `claim` is the key of the claim, which no other has.
+    """
+
+    change: RunChange
+    id: str
+    stage: str
+    at: float
+    attempt: int
+    claim: str
+
+
 WatchExecution: TypeAlias = Callable[[ExecutionReport], None]
 """Called with each change that this process makes; it must not fail."""
 
@@ -104,5 +129,9 @@ WatchJob: TypeAlias = Callable[[JobReport], None]
 """Called with each change that this process makes; it must not fail."""
 
 
-def ignore_report(_report: ExecutionReport | JobReport) -> None:
+WatchRun: TypeAlias = Callable[[RunReport], None]
+"""Called with each change that this process makes; it must not fail."""
+
+
+def ignore_report(_report: ExecutionReport | JobReport | RunReport) -> None:
     """Tell nobody."""

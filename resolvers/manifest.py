@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from penstock.datastore.manifest.lists import RunListFilter
-from penstock.datastore.manifest.records import ManifestName, Run, RunName
+from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.recovery import OutputLocation
+from penstock.datastore.manifest.retry_rules import RetryRules
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import Transition
 from penstock.datastore.roles import GroupPath
@@ -55,6 +56,13 @@ async def reset(
     return _renew_run(
         context, await context.session.run_recovery.reset(name, output, reason, force=force)
     )
+
+
+async def set_retries(context: Context, name: ManifestName, retries: RetryRules | None) -> Manifest:
+    """Set the rules of retries; later fields of the request see them."""
+    changed = await context.session.manifests.set_retries(name, retries)
+    context.loaders.manifests.clear(name).prime(name, changed)
+    return changed
 
 
 async def delete(context: Context, name: RunName, output: OutputLocation, force: bool) -> Run:

@@ -63,6 +63,7 @@ const TONES: Readonly<Record<string, string>> = {
   LOADED: "good",
   READY: "good",
   FAILED: "bad",
+  GIVEN_UP: "bad",
   DISABLED: "bad",
   IN_PROGRESS: "busy",
   RUNNING: "busy",

@@ -33,7 +33,9 @@ test.each([
 });
 
 test("the steps that are offered are those that the state allows", () => {
-  expect(safeSteps({ state: "FAILED", toSkip: false })).toEqual(["recover", "reset", "skip"]);
+  const failed = ["retry", "recover", "reset", "skip"];
+  expect(safeSteps({ state: "FAILED", toSkip: false })).toEqual(failed);
+  expect(safeSteps({ state: "GIVEN_UP", toSkip: false })).toEqual(failed);
   expect(safeSteps({ state: "NEW", toSkip: true })).toEqual(["recover", "reset", "unskip"]);
   expect(safeSteps({ state: "PROCESSED", toSkip: false })).toEqual(["skip"]);
   expect(safeSteps({ state: "LOADED", toSkip: false })).toEqual([]);

@@ -19,6 +19,7 @@ from penstock.datastore.table.counters import SHARDS
 from penstock.datastore.table.instrumentation import NO_PAYMENTS, Payments, Units
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.port import Key, Table
+from penstock.datastore.work_reports import WatchRun, ignore_report
 
 KEEP_HISTORY: Final = timedelta(days=365)
 
@@ -101,7 +102,8 @@ class Access(msgspec.Struct, frozen=True):
     that pays for work besides reads and writes. `shards` is the number of shards of each counter
     among which new resources are spread. `quotas` limit what groups and users keep. `payments` are
     told of many calls before the first of them. `address` is that of the caller's connection, for
-    the audit trail, whose entries are kept for `keep_history`.
+    the audit trail, whose entries are kept for `keep_history`. `watch_run` learns of each change of
+    a run of a manifest.
     """
 
     table: Table
@@ -116,6 +118,7 @@ class Access(msgspec.Struct, frozen=True):
     payments: Payments = NO_PAYMENTS
     address: str | None = None
     keep_history: timedelta = KEEP_HISTORY
+    watch_run: WatchRun = ignore_report
 
     @property
     def open_uploads(self) -> OpenUploads:

@@ -28,14 +28,19 @@ _POSITION = re.compile("[0-9]{10}:")
 """Sorts behind every id, which has hexadecimal digits and dashes."""
 
 RunPredicate: TypeAlias = Callable[[Run], bool]
+LinePredicate: TypeAlias = Callable[[Attributes], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunListFilter:
-    """The filter and order of a list of runs; `start` is inclusive and `end` exclusive."""
+    """The filter and order of a list of runs; `start` is inclusive and `end` exclusive.
+
+    One that is `due` need not wait until it may be tried again.
+    """
 
     state: RunState | None = None
     to_skip: bool | None = None
+    due: bool | None = None
     start: datetime | None = None
     end: datetime | None = None
     newest_first: bool = False
@@ -51,7 +56,7 @@ class _RunList:
     last: int
     descending: bool
     matches: RunPredicate
-    to_skip: bool | None = None
+    line_matches: LinePredicate
     sparse: bool = False
 
     def next_query(self, after: str | None, limit: int) -> Query | None:
@@ -74,8 +79,8 @@ class _RunList:
         )
 
     def run_names(self, items: Sequence[Attributes]) -> list[RunName]:
-        """The names of the runs of some lines, without those that `to_skip` excludes."""
-        lines = [item for item in items if self.to_skip in (None, item.get("ToSkip"))]
+        """The names of the runs of the lines that match."""
+        lines = [item for item in items if self.line_matches(item)]
         return read_all(lambda line: RunName(self.manifest, str(line["RunId"])), lines)
 
     def _key(self, position: str) -> Key:
@@ -103,9 +108,17 @@ class RunLists:
 
         Runs of the same second are in the order in which they were discovered.
         """
+        now = self._now()
 
         def matches_filter(run: Run) -> bool:
-            return listed.state in (None, run.state) and listed.to_skip in (None, run.to_skip)
+            skipped = listed.to_skip in (None, run.to_skip)
+            due = listed.due in (None, run.is_due(now))
+            return listed.state in (None, run.state) and skipped and due
+
+        def line_matches(line: Attributes) -> bool:
+            # Without a state the lines do not tell whether their runs are due.
+            due = listed.state is None or listed.due in (None, _is_line_due(line, now))
+            return due and listed.to_skip in (None, line.get("ToSkip"))
 
         lane = _RunList(
             manifest,
@@ -114,8 +127,8 @@ class RunLists:
             _whole_second(listed.end, LAST_SECOND + 1) - 1,
             listed.newest_first is not window.backward,
             matches_filter,
-            listed.to_skip,
-            sparse=listed.to_skip is not None,
+            line_matches,
+            sparse=(listed.to_skip, listed.due) != (None, None),
         )
         return await self._merged_page(manifest, [lane], window)
 
@@ -126,7 +139,7 @@ class RunLists:
 
         A new run counts as stuck when it is older than `older_than`.
         """
-        now = int(self.runs.access.clock.now().timestamp())
+        now = self._now()
         lanes = [
             _RunList(
                 manifest,
@@ -135,7 +148,7 @@ class RunLists:
                 last,
                 window.backward,
                 _stuck_filter(state, now),
-                False,
+                lambda line: line.get("ToSkip") is False,
                 sparse=True,
             )
             for state, last in (
@@ -165,6 +178,9 @@ class RunLists:
         found = await read_records(self.runs.access.table, query, _event_or_tombstone)
         events = [event for event in found.records if event is not None]
         return make_slice(events, window, lambda event: str(event.seq), more=False)
+
+    def _now(self) -> int:
+        return int(self.runs.access.clock.now().timestamp())
 
     async def _merged_page(
         self, manifest: ManifestName, lanes: Sequence[_RunList], window: Window
@@ -219,6 +235,10 @@ def _event_or_tombstone(item: Attributes) -> RunEvent | None:
     return None if TTL in item else event_of(item)
 
 
+def _is_line_due(line: Attributes, now: int) -> bool:
+    return "RetryAt" not in line or int(str(line["RetryAt"])) <= now
+
+
 def _stuck_filter(state: RunState, now: int) -> RunPredicate:
     """A filter for runs in the state that are not leased and not to be skipped."""
     return lambda run: run.state is state and not run.to_skip and not run.is_leased(now)
@@ -236,23 +256,32 @@ def _is_within(position: str, end: str, *, back: bool) -> bool:
 MAX_COUNTED = 100
 
 
-class StaleManifest(NamedTuple):
-    """A manifest and the number of its stuck runs; `more` means that there are even more."""
+class TroubledManifest(NamedTuple):
+    """A manifest and the number of its runs in trouble; `more` means that there are even more."""
 
     manifest: ManifestName
     runs: int
     more: bool
 
 
-async def stale_manifests(access: Access) -> list[StaleManifest]:
+class TroubledManifests(NamedTuple):
+    """The manifests with stuck runs, and those with runs that were given up."""
+
+    stuck: list[TroubledManifest]
+    given_up: list[TroubledManifest]
+
+
+async def find_troubled_manifests(access: Access) -> TroubledManifests:
     """Search all manifests, `siKey1 = RM`; the caller must see all of them."""
-    lists = RunLists(Runs(access))
-    found = []
+    lists, window = RunLists(Runs(access)), Window(size=MAX_COUNTED)
+    given_up = RunListFilter(state=RunState.GIVEN_UP, to_skip=False)
+    found = TroubledManifests([], [])
     async for item in query_items(
         access.table, Query(partition=MANIFEST.index_partition(), index=True)
     ):
-        manifest = manifest_name_of(item)
-        page = await lists.stale(manifest, Window(size=MAX_COUNTED))
-        if page.entries:
-            found.append(StaleManifest(manifest, len(page.entries), page.more))
+        name = manifest_name_of(item)
+        pages = (await lists.stale(name, window), await lists.page(name, given_up, window))
+        for kind, page in zip(found, pages, strict=True):
+            if page.entries:
+                kind.append(TroubledManifest(name, len(page.entries), page.more))
     return found

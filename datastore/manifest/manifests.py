@@ -4,6 +4,8 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound
 from penstock.datastore.groups.rows import count_in_group
@@ -16,18 +18,24 @@ from penstock.datastore.manifest.counts import (
     unknown_manifest,
 )
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run
+from penstock.datastore.manifest.retry_rules import RetryRules
 from penstock.datastore.roles import GroupPath, Role
-from penstock.datastore.table.commit import Write
+from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import load, read_or_report, read_rows
 from penstock.datastore.table.layout import MANIFEST
 from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import (
+    AllOf,
     Attributes,
+    Exists,
     Item,
     Key,
+    Missing,
     Query,
     Range,
+    Update,
 )
+from penstock.datastore.table.sharded_counts import DELETING
 from penstock.datastore.text import comparison_form, unescape
 
 
@@ -80,6 +88,22 @@ class Manifests:
         part = slice_placed(found, window)
         manifests = [manifest for _, manifest in part.entries]
         return part.with_items(await add_up(self.access.table, manifests, consistent=False))
+
+    async def set_retries(self, name: ManifestName, retries: RetryRules | None) -> Manifest:
+        """Set the rules by which failed runs are tried again; None lets workers do as they like.
+
+        They hold for failures and claims from now on.
+        """
+        self.access.require_role(Role.ADMIN, name.group)
+        if retries is not None:
+            retries.require_valid()
+        self.require(name)
+        stored: Item = {} if retries is None else {"retries": msgspec.to_builtins(retries)}
+        removed = ("retries",) if retries is None else ()
+        open_row = AllOf((Exists(), Missing(DELETING)))
+        update = Update(key=key_of_manifest(name), set=stored, remove=removed, condition=open_row)
+        await commit(self.access.table, [Write(update, lambda _: unknown_manifest(name))])
+        return await self.one(name)
 
     async def delete(self, name: ManifestName) -> Manifest:
         """Delete a manifest without runs; raises IllegalState if it has any."""
@@ -141,4 +165,9 @@ def new_manifest_writes(access: Access, run: Run) -> list[Write]:
 def _load_manifest(name: ManifestName, item: Attributes | None) -> Manifest | NotFound:
     if item is None:
         return unknown_manifest(name)
-    return read_or_report(lambda row: load(Manifest, row, group=name.group), item)
+    return read_or_report(lambda row: load_manifest(name, row), item)
+
+
+def load_manifest(name: ManifestName, item: Attributes) -> Manifest:
+    """The manifest in its own row, without the runs that its shards count."""
+    return load(Manifest, item, group=name.group)

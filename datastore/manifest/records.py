@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.manifest.retry_rules import RetryRules
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.keys import join_levels, split_levels
@@ -19,7 +20,8 @@ class RunState(StrEnum):
     """The state of a run.
 
     Programs that read only the document's attributes see `PROCESSING` as `NEW`, `LOADING` as
-    `PROCESSED`, and `FAILED` as the state before the failure.
+    `PROCESSED`, `FAILED` and `GIVEN_UP` as the state before the failure. Workers may try a failed
+    run again; one that was given up only after a person said so.
     """
 
     NEW = "NEW"
@@ -28,6 +30,7 @@ class RunState(StrEnum):
     LOADING = "LOADING"
     LOADED = "LOADED"
     FAILED = "FAILED"
+    GIVEN_UP = "GIVEN_UP"
 
 
 class Stage(StrEnum):
@@ -47,6 +50,8 @@ class Action(StrEnum):
     PROCESSED = "processed"
     LOADED = "loaded"
     FAIL = "fail"
+    GIVE_UP = "give-up"
+    RETRY = "retry"
     SKIP = "skip"
     UNSKIP = "unskip"
     RECOVER = "recover"
@@ -106,8 +111,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
     The document's attributes are those from `run_id` to `loaded_by`; by themselves they always form
     a valid run. `fence` is the number of claims so far, `attempt` the number of claims of the
     present stage. `version` counts the writes. `shard` is the row of the manifest's counts in which
-    the run counts. `id` differs from that of a deleted run of the same
-    name.
+    the run counts. `retry_at` is the time from which a failed run may be claimed again. `id`
+    differs from that of a deleted run of the same name.
     """
 
     id: str
@@ -129,6 +134,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
     lease_owner: str | None = None
     lease_until: int | None = None
     last_error: str | None = None
+    retry_at: int | None = None
     counts: dict[str, int] | None = None
     skip_reason: str | None = None
     pipeline: str | None = None
@@ -160,6 +166,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
         return None if self.lease_until is None else _timestamp(self.lease_until)
 
     @property
+    def retry_time(self) -> str | None:
+        return None if self.retry_at is None else _timestamp(self.retry_at)
+
+    @property
+    def stage(self) -> Stage:
+        """The stage of the work on the run that comes next, or is done last."""
+        return Stage.TRANSFORM if self.processed_at is None else Stage.LOAD
+
+    @property
     def counted(self) -> "tuple[RunCount, ...] | None":
         """The counts in the order of their names."""
         if self.counts is None:
@@ -169,6 +184,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
     def is_leased(self, now: int) -> bool:
         """Whether a worker has claimed the run and the lease has not expired."""
         return self.lease_until is not None and now < self.lease_until
+
+    def is_due(self, now: int) -> bool:
+        """Whether a worker need not wait until the run may be tried again."""
+        return self.retry_at is None or self.retry_at <= now
 
 
 class RunCount(StoredRecord, frozen=True, kw_only=True):
@@ -198,7 +217,10 @@ class RunEvent(StoredRecord, frozen=True, kw_only=True):
 
 
 class Manifest(StoredRecord, frozen=True, kw_only=True):
-    """A manifest and the number of its runs, which lies in its own row and in `shards` others."""
+    """A manifest and the number of its runs, which lies in its own row and in `shards` others.
+
+    Without rules of retries a failed run may be claimed at once, and as often as one likes.
+    """
 
     group: GroupPath
     name: str
@@ -206,6 +228,7 @@ class Manifest(StoredRecord, frozen=True, kw_only=True):
     created_by: str
     runs: int = 0
     shards: int = 0
+    retries: RetryRules | None = None
 
     @property
     def full_name(self) -> ManifestName:

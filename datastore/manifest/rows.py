@@ -76,9 +76,15 @@ def event_of(item: Attributes) -> RunEvent:
 
 
 def list_line(run: Run, name: str) -> Put:
-    """The line of a run in a list; its `ToSkip` allows to filter without reading the run."""
+    """The line of a run in a list.
+
+    Its `ToSkip` allows to filter without reading the run, and so does `RetryAt` in a list by state.
+    """
     key = list_key(run.name.manifest, name, position_of(run))
-    return Put({"pk": key.pk, "sk": key.sk, "RunId": run.run_id, "ToSkip": run.to_skip})
+    line: Item = {"pk": key.pk, "sk": key.sk, "RunId": run.run_id, "ToSkip": run.to_skip}
+    if run.retry_at is not None and name != ALL_RUNS:
+        line["RetryAt"] = run.retry_at
+    return Put(line)
 
 
 def delete_list_line(run: Run, name: str) -> Delete:
@@ -132,11 +138,16 @@ def _list_changes(before: Run, after: Run) -> list[Operation]:
     operations: list[Operation] = []
     if before.state is not after.state:
         operations.append(delete_list_line(before, before.state))
-    if (before.state, before.to_skip) != (after.state, after.to_skip):
+    if _by_state(before) != _by_state(after):
         operations.append(list_line(after, after.state))
     if before.to_skip is not after.to_skip:
         operations.append(list_line(after, ALL_RUNS))
     return operations
+
+
+def _by_state(run: Run) -> tuple[object, ...]:
+    """The fields of a run that the list of its state shows."""
+    return run.state, run.to_skip, run.retry_at
 
 
 def _conflict_describer(event: RunEvent) -> Refusal:

@@ -1,7 +1,8 @@
 """Runs of the manifest: read, discovered, and changed, each change in one transaction."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import (
@@ -10,11 +11,13 @@ from penstock.datastore.errors import (
     Invalid,
     LeaseLost,
     NotFound,
+    RunGivenUp,
     Unavailable,
 )
 from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.counts import key_of_manifest
 from penstock.datastore.manifest.insert import insert_run
-from penstock.datastore.manifest.manifests import may_read
+from penstock.datastore.manifest.manifests import load_manifest, may_read
 from penstock.datastore.manifest.records import (
     SUCCESS_FILE,
     Action,
@@ -23,6 +26,7 @@ from penstock.datastore.manifest.records import (
     RunEvent,
     RunName,
     RunState,
+    Stage,
 )
 from penstock.datastore.manifest.rows import (
     changed_rows,
@@ -33,7 +37,7 @@ from penstock.datastore.manifest.rows import (
     run_of,
 )
 from penstock.datastore.manifest.state_machine import advance_run
-from penstock.datastore.manifest.transitions import Transition
+from penstock.datastore.manifest.transitions import GiveUp, Transition
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
@@ -41,6 +45,16 @@ from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.pages import query_items
+from penstock.datastore.work_reports import RunChange, RunReport
+
+_CHANGES: Final[Mapping[Action, RunChange]] = {
+    Action.CLAIM: RunChange.CLAIMED,
+    Action.PROCESSED: RunChange.PROCESSED,
+    Action.LOADED: RunChange.LOADED,
+    Action.FAIL: RunChange.FAILED,
+    Action.GIVE_UP: RunChange.GIVEN_UP,
+}
+"""The actions that are changes of the work on a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +177,17 @@ class Runs:
         rules.require_valid(transition.problems())
         call = self.access.clock.new_id()
         async for _ in Attempts():
-            run = await self.one(name)
+            run, ruled = await self._read_for(name, transition)
             try:
-                after = advance_run(run, transition, self._now())
+                after = advance_run(run, ruled, self._now())
             except LeaseLost:
                 if await self._was_done(run, transition):
                     return run
                 raise
+            except RunGivenUp as refused:
+                if run.state is RunState.GIVEN_UP:
+                    raise
+                raise await self._give_up(run, refused.message) from refused
             if after is run:
                 return run
             event = self._event(run, after, transition, call) if recorded else None
@@ -177,8 +195,45 @@ class Runs:
                 await commit(self.access.table, [*changed_rows(run, after, event), *extra_writes])
             except StaleRead:
                 continue
+            self._report(after, transition.action)
             return after
         raise Unavailable("The run is being written by many at once.")
+
+    async def _read_for(self, name: RunName, transition: Transition) -> tuple[Run, Transition]:
+        """Read a run and, in the same request, the rules that the transition obeys."""
+        if not transition.obeys_retry_rules or not self._may_exist(name):
+            return await self.one(name), transition
+        own, place = key_of_run(name), key_of_manifest(name.manifest)
+        rows = await read_rows(self.access.table, [own, place], consistent=True)
+        if own not in rows:
+            raise unknown_run()
+        # A manifest that is being deleted may be gone before the last of its runs.
+        retries = load_manifest(name.manifest, rows[place]).retries if place in rows else None
+        return run_of(rows[own]), replace(transition, retries=retries)
+
+    async def _give_up(self, run: Run, message: str) -> RunGivenUp:
+        """Give up a run whose last attempt ended with its lease; return the error for the call."""
+        words = f"The lease of {run.lease_owner} ended without a result."
+        given_up = await self.change(run.name, GiveUp(fence=run.fence, error=words))
+        return RunGivenUp(message, given_up.state)
+
+    def _report(self, after: Run, action: Action) -> None:
+        """Report a change of the work on a run."""
+        change = _CHANGES.get(action)
+        if change is None:
+            return
+        if after.state is RunState.GIVEN_UP:
+            change = RunChange.GIVEN_UP
+        self.access.watch_run(
+            RunReport(
+                change=change,
+                id=after.id,
+                stage=Stage.TRANSFORM if change is RunChange.PROCESSED else after.stage,
+                at=self.access.clock.now().timestamp(),
+                attempt=after.attempt,
+                claim=after.idempotency_key,
+            )
+        )
 
     async def _was_done(self, run: Run, transition: Transition) -> bool:
         """Whether an earlier call ended a former claim in the same way; its answer was lost."""

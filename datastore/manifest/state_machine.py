@@ -6,7 +6,15 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from penstock.datastore.errors import AlreadyLoaded, IllegalState, LeaseHeld, LeaseLost, RunSkipped
+from penstock.datastore.errors import (
+    AlreadyLoaded,
+    IllegalState,
+    LeaseHeld,
+    LeaseLost,
+    RetryLater,
+    RunGivenUp,
+    RunSkipped,
+)
 from penstock.datastore.manifest.records import Action, Run, RunState, Stage
 from penstock.datastore.manifest.transitions import Transition
 
@@ -15,6 +23,7 @@ TransitionCondition: TypeAlias = "Callable[[Run, Transition, int], IllegalState 
 
 NEW, PROCESSING, PROCESSED = RunState.NEW, RunState.PROCESSING, RunState.PROCESSED
 LOADING, LOADED, FAILED = RunState.LOADING, RunState.LOADED, RunState.FAILED
+GIVEN_UP = RunState.GIVEN_UP
 
 
 def fence_matches(run: Run, transition: Transition, now: int) -> IllegalState | None:
@@ -33,6 +42,21 @@ def lease_is_free(run: Run, transition: Transition, now: int) -> IllegalState | 
 
 def not_skipped(run: Run, transition: Transition, now: int) -> IllegalState | None:
     return RunSkipped("The run is marked to be skipped.", run.state) if run.to_skip else None
+
+
+def not_given_up(run: Run, transition: Transition, now: int) -> IllegalState | None:
+    """Refuse a run whose last attempt ended with its lease."""
+    most = None if transition.retries is None else transition.retries.max_attempts
+    if most is None or run.state not in (PROCESSING, LOADING) or run.attempt < most:
+        return None
+    return RunGivenUp(f"All {most} attempts were made: `retryRun` allows more.", run.state)
+
+
+def is_due(run: Run, transition: Transition, now: int) -> IllegalState | None:
+    if run.is_due(now):
+        return None
+    words = f"The run failed, and may be tried again in {(run.retry_at or 0) - now} s."
+    return RetryLater(words, run.state)
 
 
 def not_processed_yet(run: Run, transition: Transition, now: int) -> IllegalState | None:
@@ -68,14 +92,14 @@ TRANSITION_RULES = (
         action=Action.CLAIM,
         stage=Stage.TRANSFORM,
         target=PROCESSING,
-        conditions=(not_skipped, lease_is_free, not_processed_yet),
+        conditions=(not_skipped, lease_is_free, not_processed_yet, not_given_up, is_due),
     ),
     TransitionRule(
         sources=(PROCESSED, FAILED, LOADING),
         action=Action.CLAIM,
         stage=Stage.LOAD,
         target=LOADING,
-        conditions=(not_skipped, lease_is_free, processed_before),
+        conditions=(not_skipped, lease_is_free, processed_before, not_given_up, is_due),
     ),
     TransitionRule(
         sources=(PROCESSING, LOADING), action=Action.HEARTBEAT, conditions=(fence_matches,)
@@ -95,16 +119,23 @@ TRANSITION_RULES = (
         target=FAILED,
         conditions=(fence_matches,),
     ),
-    TransitionRule(sources=(NEW, PROCESSED, FAILED), action=Action.SKIP),
-    TransitionRule(sources=(NEW, PROCESSED, FAILED), action=Action.UNSKIP),
     TransitionRule(
-        sources=(NEW, FAILED, PROCESSING),
+        sources=(PROCESSING, LOADING),
+        action=Action.GIVE_UP,
+        target=GIVEN_UP,
+        conditions=(fence_matches, lease_is_free),
+    ),
+    TransitionRule(sources=(FAILED, GIVEN_UP), action=Action.RETRY, target=FAILED),
+    TransitionRule(sources=(NEW, PROCESSED, FAILED, GIVEN_UP), action=Action.SKIP),
+    TransitionRule(sources=(NEW, PROCESSED, FAILED, GIVEN_UP), action=Action.UNSKIP),
+    TransitionRule(
+        sources=(NEW, FAILED, GIVEN_UP, PROCESSING),
         action=Action.RECOVER,
         target=PROCESSED,
         conditions=(lease_is_free,),
     ),
     TransitionRule(
-        sources=(NEW, FAILED, PROCESSING),
+        sources=(NEW, FAILED, GIVEN_UP, PROCESSING),
         action=Action.RESET,
         target=NEW,
         conditions=(lease_is_free,),
@@ -124,8 +155,8 @@ def advance_run(run: Run, transition: Transition, now: int) -> Run:
     for condition in rule.conditions:
         if failure := condition(run, transition, now):
             raise failure
-    changes = transition.changes(run, now)
-    return replace(run, version=run.version + 1, state=rule.target or run.state, **changes)
+    reached = {"state": rule.target or run.state, **transition.changes(run, now)}
+    return replace(run, version=run.version + 1, **reached)
 
 
 def _find_rule(run: Run, transition: Transition, now: int) -> TransitionRule:
@@ -144,4 +175,6 @@ def _find_rule(run: Run, transition: Transition, now: int) -> TransitionRule:
         raise failure
     if run.state is LOADED:
         raise AlreadyLoaded("The run was loaded; only a reload undoes that.", run.state)
+    if run.state is GIVEN_UP and transition.action is Action.CLAIM:
+        raise RunGivenUp("The run was given up: `retryRun` lets workers try it again.", run.state)
     raise IllegalState(f"A run that is {run.state} takes no `{transition.action}`.", run.state)

@@ -6,26 +6,33 @@ from typing import Any, ClassVar, TypeAlias
 
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.records import Action, Run, RunState, Stage
+from penstock.datastore.manifest.retry_rules import RetryRules
 
 Changes: TypeAlias = dict[str, Any]
 
-IDLE_STATES = (RunState.NEW, RunState.PROCESSED, RunState.FAILED)
+IDLE_STATES = (RunState.NEW, RunState.PROCESSED, RunState.FAILED, RunState.GIVEN_UP)
 WORKING_STATES = {Stage.TRANSFORM: RunState.PROCESSING, Stage.LOAD: RunState.LOADING}
 LEASE_SECONDS = 300
 
 _NO_LEASE: Changes = {"lease_owner": None, "lease_until": None}
+_AT_ONCE: Changes = {"attempt": 0, "retry_at": None}
 _NOT_PROCESSED: Changes = {"processed_at": None, "shred_types": None, "saved_to": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """A transition with the fields that any may have; subclasses repeat those they require."""
+    """A transition with the fields that any may have; subclasses repeat those they require.
+
+    One that obeys the manifest's rules of retries gets them when it is made.
+    """
 
     action: ClassVar[Action]
+    obeys_retry_rules: ClassVar[bool] = False
     stage: Stage | None = None
     fence: int | None = None
     reason: str | None = None
     error: str | None = None
+    retries: RetryRules | None = None
 
     def problems(self) -> rules.NamedProblems:
         """The problems of the input, each with its field."""
@@ -48,6 +55,7 @@ class Claim(Transition):
     """
 
     action = Action.CLAIM
+    obeys_retry_rules = True
     stage: Stage
     owner: str
     seconds: int = LEASE_SECONDS
@@ -67,6 +75,7 @@ class Claim(Transition):
             "lease_until": now + self.seconds,
             "fence": run.fence + 1,
             "attempt": run.attempt + 1 if again else 1,
+            "retry_at": None,
         }
 
 
@@ -138,9 +147,10 @@ class MarkLoaded(Transition):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fail(Transition):
-    """The present stage has failed."""
+    """The present stage has failed: it is tried again later, or given up."""
 
     action = Action.FAIL
+    obeys_retry_rules = True
     fence: int
     error: str
 
@@ -149,11 +159,42 @@ class Fail(Transition):
         yield "error", rules.reason_problem(self.error)
 
     def is_repetition(self, run: Run, now: int) -> bool:
-        failed = run.state is RunState.FAILED and run.fence == self.fence
+        failed = run.state in (RunState.FAILED, RunState.GIVEN_UP) and run.fence == self.fence
         return failed and run.last_error == self.error
 
     def changes(self, run: Run, now: int) -> Changes:
+        failed = {"last_error": self.error} | _NO_LEASE
+        if self.retries is None:
+            return failed
+        if run.attempt >= self.retries.max_attempts:
+            return failed | {"state": RunState.GIVEN_UP}
+        delay = self.retries.delay(run.attempt, run.idempotency_key)
+        return failed | {"retry_at": now + delay}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveUp(Transition):
+    """The last attempt ended with its lease, without a result."""
+
+    action = Action.GIVE_UP
+    fence: int
+    error: str
+
+    def changes(self, run: Run, now: int) -> Changes:
         return {"last_error": self.error} | _NO_LEASE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry(Transition):
+    """Let workers try a run again at once that failed or was given up, and count from none."""
+
+    action = Action.RETRY
+
+    def is_repetition(self, run: Run, now: int) -> bool:
+        return run.state is RunState.FAILED and run.attempt == 0 and run.retry_at is None
+
+    def changes(self, run: Run, now: int) -> Changes:
+        return _AT_ONCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +233,7 @@ class Recover(Transition):
     saved_to: str
 
     def changes(self, run: Run, now: int) -> Changes:
-        return {"attempt": 0} | _processed_changes(run, now, self.shred_types, self.saved_to)
+        return _AT_ONCE | _processed_changes(run, now, self.shred_types, self.saved_to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,8 +243,8 @@ class Reset(Transition):
     action = Action.RESET
 
     def changes(self, run: Run, now: int) -> Changes:
-        left: Changes = {"attempt": 0, "last_error": None, "counts": None}
-        return left | _NOT_PROCESSED | _NO_LEASE
+        left: Changes = {"last_error": None, "counts": None}
+        return left | _AT_ONCE | _NOT_PROCESSED | _NO_LEASE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

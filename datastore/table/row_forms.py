@@ -17,11 +17,13 @@ from penstock.datastore.table.layout import (
     INGEST_COUNT,
     KEPT,
     LISTED,
+    MANIFEST,
     MANIFEST_COUNT,
     NAME_WORD,
     OPEN_PREFIX,
     REMOVALS,
     ROWS_LIMIT,
+    RUN,
     SHARED_PIPELINE,
     TAG,
     UNFINISHED,
@@ -127,6 +129,16 @@ def _removes_entity(operation: Operation) -> bool:
     return isinstance(operation, Update) and REMOVALS in operation.add
 
 
+def _gives_up_runs(operation: Operation) -> bool:
+    """Whether a manifest gets rules of retries, or a run is written that was given up by them."""
+    if not isinstance(operation, Put | Update):
+        return False
+    written = operation.item if isinstance(operation, Put) else operation.set
+    if _leads(MANIFEST.sk.leader, operation.key.sk):
+        return "retries" in written
+    return _leads(RUN.pk.leader, operation.key.pk) and written.get("State") == "GIVEN_UP"
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -149,6 +161,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(17, "Versions have labels.", _labels_version),
     RowForm(18, "Pipelines write datasets.", _writes_dataset),
     RowForm(19, "Entities of NGSI leave the directory.", _removes_entity),
+    RowForm(20, "Manifests give up runs that fail again and again.", _gives_up_runs),
 )
 
 

@@ -117,7 +117,7 @@ strawberry.enum(
     description=(
         "The progress of a manifest run. In the manifest table itself, tools that read "
         "only the documented attributes see `PROCESSING` as `NEW`, `LOADING` as "
-        "`PROCESSED`, and `FAILED` as the state before it."
+        "`PROCESSED`, and `FAILED` and `GIVEN_UP` as the state before them."
     ),
 )
 strawberry.enum(Stage, name="RunStage", description="The two stages of the work on a manifest run.")
@@ -166,6 +166,10 @@ describe_values(
         RunState.LOADING: "A Loader works on the run.",
         RunState.LOADED: "The Loader finished the run.",
         RunState.FAILED: "A Transformer or a Loader failed to process the run.",
+        RunState.GIVEN_UP: (
+            "The run failed as often as its manifest allows: no worker tries it again until "
+            "`retryRun` lets them."
+        ),
     },
 )
 describe_values(
@@ -185,6 +189,8 @@ describe_values(
         Action.PROCESSED: "The Transformer reported that its output is complete.",
         Action.LOADED: "The Loader reported that the output is loaded.",
         Action.FAIL: "The worker reported that it failed.",
+        Action.GIVE_UP: "The last attempt ended with its lease, and nobody may try again.",
+        Action.RETRY: "A user let workers try the run again at once.",
         Action.SKIP: "A user marked the run, so that no worker claims it.",
         Action.UNSKIP: "A user removed the mark that kept workers from the run.",
         Action.RECOVER: "A user marked the run as processed, because its output is complete.",

@@ -79,6 +79,10 @@ describe_values(
         ErrorCode.RATE_LIMITED: (
             "The caller sent more requests than the server allows in this time."
         ),
+        ErrorCode.RETRY_LATER: "The manifest run failed, and can be claimed again only later.",
+        ErrorCode.RUN_GIVEN_UP: (
+            "The manifest run failed as often as its manifest allows, so no worker claims it."
+        ),
         ErrorCode.RUN_SKIPPED: "The manifest run is marked, so that no worker claims it.",
         ErrorCode.SERVICE_UNAVAILABLE: (
             "The store did not answer in time; the client can try again later."

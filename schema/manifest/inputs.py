@@ -6,6 +6,14 @@ from strawberry import UNSET
 from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.records import ManifestName, RunName, Stage
 from penstock.datastore.manifest.recovery import OutputLocation
+from penstock.datastore.manifest.retry_rules import (
+    DEFAULT_ATTEMPTS,
+    DEFAULT_FIRST_DELAY,
+    DEFAULT_LONGEST_DELAY,
+    MAX_ATTEMPTS,
+    MAX_DELAY,
+    RetryRules,
+)
 from penstock.datastore.manifest.rules import MAX_COUNTS, MAX_LEASE, MAX_NAME, MAX_PROSE
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers.manifest import manifest_name
@@ -158,6 +166,14 @@ class UnskipRunInput(RunInputFields):
         return transitions.Unskip(reason=unset_to_none(self.reason))
 
 
+@strawberry.input(description="The manifest run to try again at once.")
+class RetryRunInput(RunInputFields):
+    reason: str | None = strawberry.field(default=UNSET, description=_REASON)
+
+    def transition(self) -> transitions.Transition:
+        return transitions.Retry(reason=unset_to_none(self.reason))
+
+
 @strawberry.input(description="The manifest run to load again.")
 class ReloadRunInput(RunInputFields):
     reason: str = strawberry.field(description=_REASON)
@@ -206,8 +222,10 @@ class ResetRunInput(StuckRunInputFields):
     )
 
 
-@strawberry.input(description="The manifest to delete.")
-class DeleteManifestInput:
+@strawberry.input
+class ManifestInputFields:
+    """The input fields that name a manifest; a base, not a type of the schema."""
+
     group: GroupPath | None = strawberry.field(
         default=UNSET,
         description="The group of the manifest; the caller's default group if left out.",
@@ -216,6 +234,53 @@ class DeleteManifestInput:
 
     def manifest_name(self, info: Info) -> ManifestName:
         return manifest_name(info.context, unset_to_none(self.group), self.manifest)
+
+
+@strawberry.input(description="The manifest to delete.")
+class DeleteManifestInput(ManifestInputFields):
+    pass
+
+
+@strawberry.input(
+    description="The rules by which workers try failed manifest runs again. The delay after a "
+    "failure doubles with each attempt; up to half of it is left out, so that runs that failed "
+    "together are not claimed together."
+)
+class RetryRulesInput:
+    max_attempts: int | None = strawberry.field(
+        default=DEFAULT_ATTEMPTS,
+        description=f"The most attempts at one stage of a manifest run: 1 to {MAX_ATTEMPTS}.",
+    )
+    first_delay_seconds: int | None = strawberry.field(
+        default=DEFAULT_FIRST_DELAY,
+        description=f"The delay in seconds after the first failure: 0 to {MAX_DELAY}.",
+    )
+    longest_delay_seconds: int | None = strawberry.field(
+        default=DEFAULT_LONGEST_DELAY,
+        description="The longest delay in seconds: not less than the first, and at most "
+        f"{MAX_DELAY}.",
+    )
+
+    def rules(self) -> RetryRules:
+        given = {
+            "max_attempts": self.max_attempts,
+            "first_delay": self.first_delay_seconds,
+            "longest_delay": self.longest_delay_seconds,
+        }
+        return RetryRules(**{name: value for name, value in given.items() if value is not None})
+
+
+@strawberry.input(
+    description="The manifest, and the rules by which its failed runs are tried again."
+)
+class SetManifestRetriesInput(ManifestInputFields):
+    retries: RetryRulesInput | None = strawberry.field(
+        description="The rules; null to let workers claim failed manifest runs at once, and as "
+        "often as they like."
+    )
+
+    def rules(self) -> RetryRules | None:
+        return None if self.retries is None else self.retries.rules()
 
 
 def _lease_seconds(given_seconds: int | None) -> int:

@@ -94,6 +94,14 @@ class UnskipRunPayload:
     )
 
 
+@strawberry.type(description="The result of letting workers try a manifest run again.")
+class RetryRunPayload:
+    run: records.Run = strawberry.field(
+        graphql_type=Run,
+        description="The manifest run, which is FAILED and can be claimed at once.",
+    )
+
+
 @strawberry.type(description="The result of allowing a manifest run to be loaded again.")
 class ReloadRunPayload:
     run: records.Run = strawberry.field(
@@ -121,6 +129,13 @@ class ResetRunPayload:
 class DeleteManifestPayload:
     manifest: records.Manifest = strawberry.field(
         graphql_type=Manifest, description="The manifest as it was before it was deleted."
+    )
+
+
+@strawberry.type(description="The result of setting the rules of retries of a manifest.")
+class SetManifestRetriesPayload:
+    manifest: records.Manifest = strawberry.field(
+        graphql_type=Manifest, description="The manifest with its new rules."
     )
 
 
@@ -156,6 +171,10 @@ UnskipRunResult = Annotated[
     UnskipRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
     strawberry.union("UnskipRunResult", description=_RESULT),
 ]
+RetryRunResult = Annotated[
+    RetryRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("RetryRunResult", description=_RESULT),
+]
 ReloadRunResult = Annotated[
     ReloadRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
     strawberry.union("ReloadRunResult", description=_RESULT),
@@ -167,6 +186,13 @@ RecoverRunResult = Annotated[
 ResetRunResult = Annotated[
     ResetRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
     strawberry.union("ResetRunResult", description=_RESULT),
+]
+SetManifestRetriesResult = Annotated[
+    SetManifestRetriesPayload | NotFound | NotPermitted | ValidationProblem,
+    strawberry.union(
+        "SetManifestRetriesResult",
+        description="The manifest with its new rules, or the reason why nothing changed.",
+    ),
 ]
 DeleteManifestResult = Annotated[
     DeleteManifestPayload | NotFound | NotPermitted | IllegalState,
@@ -240,7 +266,8 @@ class RunMutation:
     @strawberry.mutation(
         graphql_type=FailRunResult,
         description="Report that the current stage of a manifest run failed. Any worker can then "
-        "claim it again for this stage.",
+        "claim it again for this stage, unless the rules of the manifest let it wait or give it "
+        "up.",
     )
     @staticmethod
     async def fail_run(info: Info, input: InputOf[inputs.FailRunInput]) -> FailRunPayload:
@@ -262,6 +289,15 @@ class RunMutation:
     @staticmethod
     async def unskip_run(info: Info, input: InputOf[inputs.UnskipRunInput]) -> UnskipRunPayload:
         return UnskipRunPayload(run=await _change_run(info, input))
+
+    @strawberry.mutation(
+        graphql_type=RetryRunResult,
+        description="Let workers claim a manifest run at once that failed or was given up; its "
+        "attempts are counted from none again.",
+    )
+    @staticmethod
+    async def retry_run(info: Info, input: InputOf[inputs.RetryRunInput]) -> RetryRunPayload:
+        return RetryRunPayload(run=await _change_run(info, input))
 
     @strawberry.mutation(
         graphql_type=ReloadRunResult,
@@ -302,6 +338,20 @@ class RunMutation:
             info.context, name, output, unset_to_none(input.reason), force
         )
         return ResetRunPayload(run=reset, deleted=False)
+
+    @strawberry.mutation(
+        graphql_type=SetManifestRetriesResult,
+        description="Set how often, and after which delays, workers can try the failed runs of a "
+        "manifest again. The caller must be an admin of its group.",
+    )
+    @staticmethod
+    async def set_manifest_retries(
+        info: Info, input: InputOf[inputs.SetManifestRetriesInput]
+    ) -> SetManifestRetriesPayload:
+        changed = await run_resolvers.set_retries(
+            info.context, input.manifest_name(info), input.rules()
+        )
+        return SetManifestRetriesPayload(manifest=changed)
 
     @strawberry.mutation(
         graphql_type=DeleteManifestResult,

@@ -141,6 +141,11 @@ class Run(Node):
         description="The description of the latest failure of the current stage; null if it has "
         "not failed."
     )
+    retry_time: DateTime | None = strawberry.field(
+        name="retryAt",
+        description="The time from which workers can claim the failed manifest run again, in UTC; "
+        "null if they need not wait.",
+    )
     counted: list[RunCount] | None = strawberry.field(
         name="counts", description="The counts that the workers reported, sorted by name."
     )
@@ -179,6 +184,23 @@ class Run(Node):
 
 
 @strawberry.type(
+    description="The rules by which workers try failed manifest runs again. The delay after a "
+    "failure doubles with each attempt; up to half of it is left out, so that runs that failed "
+    "together are not claimed together."
+)
+class RetryRules:
+    max_attempts: int = strawberry.field(
+        description="The most attempts at one stage of a manifest run; then it is GIVEN_UP."
+    )
+    first_delay: int = strawberry.field(
+        name="firstDelaySeconds", description="The delay in seconds after the first failure."
+    )
+    longest_delay: int = strawberry.field(
+        name="longestDelaySeconds", description="The longest delay in seconds."
+    )
+
+
+@strawberry.type(
     description="A manifest: a list of folders (its runs) in a group with the state of each. It "
     "is created with its first run."
 )
@@ -191,6 +213,10 @@ class Manifest(Node):
     created_by: str = strawberry.field(description="The id of the user who added the first run.")
     runs: int = strawberry.field(
         name="runCount", description="The exact number of manifest runs in the manifest."
+    )
+    retries: RetryRules | None = strawberry.field(
+        description="The rules by which failed runs are tried again; null if workers can claim "
+        "them at once, and as often as they like."
     )
 
     is_type_of = record_type_check(records.Manifest)
@@ -240,6 +266,13 @@ class RunQuery:
                 "left out."
             ),
         ] = UNSET,
+        is_due: Annotated[
+            bool | None,
+            strawberry.argument(
+                description="Only manifest runs that need not wait to be tried again if true, "
+                "only those that do if false; all if left out."
+            ),
+        ] = UNSET,
         start: Annotated[
             OptionalTime,
             strawberry.argument(
@@ -267,6 +300,7 @@ class RunQuery:
         list_filter = RunListFilter(
             state=unset_to_none(state),
             to_skip=unset_to_none(to_skip),
+            due=unset_to_none(is_due),
             start=_to_datetime(unset_to_none(start)),
             end=_to_datetime(unset_to_none(end)),
             newest_first=order is Order.NEWEST_FIRST,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from penstock.datastore.manifest.lists import StaleManifest
+from penstock.datastore.manifest.lists import TroubledManifest
 from penstock.datastore.store import Store
 from penstock.resolvers.findings import Finding, Findings, ok, warn
 from penstock.schema.core.relay import GlobalId
@@ -12,7 +12,9 @@ async def check_unfinished_work(store: Store) -> Findings:
     """Judge the unfinished work; raises errors.Unavailable if the store does not answer."""
     yield judge_deletes(await store.count_pending_deletes())
     yield judge_jobs(await store.count_unheld_jobs())
-    yield judge_runs(await store.find_stale_manifests())
+    manifests = await store.find_troubled_manifests()
+    yield judge_runs(manifests.stuck)
+    yield judge_given_up_runs(manifests.given_up)
     yield judge_executions(await store.find_stuck_executions())
 
 
@@ -30,16 +32,34 @@ def judge_jobs(count: int) -> Finding:
     return warn("jobs", f"{count} jobs wait for a server.", advice)
 
 
-def judge_runs(stale: Sequence[StaleManifest]) -> Finding:
-    if not stale:
+def judge_runs(stuck: Sequence[TroubledManifest]) -> Finding:
+    if not stuck:
         return ok("runs", "No run got stuck.")
-    of, count, more = stale[0]
-    elsewhere = f", and others in {len(stale) - 1} more" if len(stale) > 1 else ""
-    found = f"{count}{' or more' if more else ''} runs got stuck in {of.name} of {of.group}"
-    listing = f"`penstock manifest list --manifest {of.name} --group {of.group} --stale`"
+    listing = _list_command(stuck[0], "--stale")
     return warn(
-        "runs", f"{found}{elsewhere}.", f"{listing} shows them; then claim or recover them."
+        "runs",
+        _count_troubled("got stuck", stuck),
+        f"{listing} shows them; then claim or recover them.",
     )
+
+
+def judge_given_up_runs(given_up: Sequence[TroubledManifest]) -> Finding:
+    if not given_up:
+        return ok("given-up runs", "No run was given up.")
+    listing = _list_command(given_up[0], "--state given_up")
+    advice = f"{listing} shows why; `penstock manifest retry` lets workers try one again."
+    return warn("given-up runs", _count_troubled("were given up", given_up), advice)
+
+
+def _count_troubled(what: str, troubled: Sequence[TroubledManifest]) -> str:
+    of, count, more = troubled[0]
+    elsewhere = f", and others in {len(troubled) - 1} more" if len(troubled) > 1 else ""
+    return f"{count}{' or more' if more else ''} runs {what} in {of.name} of {of.group}{elsewhere}."
+
+
+def _list_command(troubled: TroubledManifest, choice: str) -> str:
+    of = troubled.manifest
+    return f"`penstock manifest list --manifest {of.name} --group {of.group} {choice}`"
 
 
 def judge_executions(ids: Sequence[str]) -> Finding:

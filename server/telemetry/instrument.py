@@ -12,7 +12,7 @@ from penstock.datastore.objects.instrumentation import InstrumentedFiles
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import EndCallback, InstrumentedTable, WatchBatch
-from penstock.datastore.work_reports import ExecutionReport, JobReport
+from penstock.datastore.work_reports import ExecutionReport, JobReport, RunReport
 from penstock.graphql_jit import FallbackReason
 from penstock.schema.engine.engine import GraphQLEngine
 from penstock.server.connections.gate import Gates
@@ -21,7 +21,7 @@ from penstock.server.settings.settings import DATABASE, Settings
 from penstock.server.telemetry.metrics import Metrics
 from penstock.server.telemetry.operation import AccessLog, ObservedApp, WatchOperation
 from penstock.server.telemetry.tracing import Tracing, open_tracing
-from penstock.server.telemetry.work_log import log_execution, log_job
+from penstock.server.telemetry.work_log import log_execution, log_job, log_run
 from penstock.server.telemetry.work_spans import WorkSpans
 
 
@@ -56,9 +56,10 @@ class Instrumentation:
         return tuple(source.operation for source in sources)
 
     def watch_work(self, store: Store) -> Store:
-        """Return a store that reports executions and jobs; so does every store made of it."""
+        """Return a store that reports work in the background; so does every store made of it."""
         rules = replace(store.execution_rules, watch=self._show_execution)
-        return replace(store, execution_rules=rules, watch_job=self._show_job)
+        jobs, runs = self._show_job, self._show_run
+        return replace(store, execution_rules=rules, watch_job=jobs, watch_run=runs)
 
     def _show_execution(self, report: ExecutionReport) -> None:
         if self.log is not None:
@@ -79,6 +80,12 @@ class Instrumentation:
             self.metrics.work.job(report)
         if self.work_spans is not None:
             self.work_spans.job(report)
+
+    def _show_run(self, report: RunReport) -> None:
+        # An alert is no line of the access log, which may be off.
+        log_run(report)
+        if self.metrics is not None:
+            self.metrics.work.run(report)
 
     def instrument_store(self, store: Store) -> Store:
         """Return a store that shows its calls and loader batches."""

@@ -1,6 +1,7 @@
-"""The log of executions, jobs and notifications.
+"""The log of executions, jobs, runs of manifests and notifications.
 
 Executions and jobs have one line when each starts, and one when it ends; a notification has one.
+A run of a manifest has one when it was given up, which is a warning.
 
 The reason of a failure is its code. Its message is left out, because it may quote a cell of the
 input; the execution or the job has it.
@@ -10,11 +11,19 @@ import logging
 from contextlib import suppress
 from typing import Literal
 
-from penstock.datastore.work_reports import ExecutionChange, ExecutionReport, JobChange, JobReport
+from penstock.datastore.work_reports import (
+    ExecutionChange,
+    ExecutionReport,
+    JobChange,
+    JobReport,
+    RunChange,
+    RunReport,
+)
 from penstock.server.telemetry.logs import operation_logger
 
 executions = logging.getLogger("penstock.executions")
 jobs = logging.getLogger("penstock.jobs")
+runs = logging.getLogger("penstock.runs")
 
 
 def log_execution(report: ExecutionReport) -> None:
@@ -55,6 +64,13 @@ def log_job(report: JobReport) -> None:
             "steps": report.steps,
         }
         jobs.info("job ended", extra={**facts, **ended})
+
+
+def log_run(report: RunReport) -> None:
+    """Warn of a run that no worker tries again; `penstock doctor` names its manifest."""
+    if report.change is RunChange.GIVEN_UP:
+        facts = {"run": report.id, "stage": report.stage, "attempt": report.attempt}
+        runs.warning("run given up", extra=facts)
 
 
 class NotificationLog:

@@ -1,4 +1,4 @@
-"""The metrics of executions, jobs and the sink: of what this process did, and of what waits."""
+"""The metrics of executions, jobs, runs and the sink: what this process did, and what waits."""
 
 import asyncio
 import logging
@@ -16,6 +16,7 @@ from penstock.datastore.errors import PenstockError
 from penstock.datastore.executions.claims import ExecutionQueue
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.jobs.jobs import JobKind, JobQueue
+from penstock.datastore.manifest.records import Stage
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.work_reports import (
     ExecutionChange,
@@ -23,6 +24,8 @@ from penstock.datastore.work_reports import (
     JobChange,
     JobReport,
     LostClaim,
+    RunChange,
+    RunReport,
 )
 from penstock.server.core.recent_value import RecentValue
 
@@ -181,6 +184,29 @@ class JobMetrics:
         self._steps.labels(report.kind).inc(report.steps)
 
 
+_RUN_COUNTERS: Final[Mapping[RunChange, tuple[str, str]]] = {
+    RunChange.CLAIMED: ("claimed", "Claims of runs of manifests."),
+    RunChange.PROCESSED: ("processed", "Runs whose output was reported as complete."),
+    RunChange.LOADED: ("loaded", "Runs that were reported as loaded."),
+    RunChange.FAILED: ("failed", "Attempts that failed, and may be made again."),
+    RunChange.GIVEN_UP: ("given_up", "Runs that no worker tries again by itself."),
+}
+
+
+class RunMetrics:
+    """The metrics of the runs of manifests that workers report to this server."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._changes = {
+            change: _counter(f"penstock_runs_{name}", words, registry, stage=Stage)
+            for change, (name, words) in _RUN_COUNTERS.items()
+        }
+
+    def count(self, report: RunReport) -> None:
+        """Count one change."""
+        self._changes[report.change].labels(report.stage).inc()
+
+
 class QueueMetrics(Collector):
     """Exports how much waits for workers; nothing while that cannot be read.
 
@@ -254,6 +280,7 @@ class WorkMetrics:
         self._registry = registry
         self.execution = ExecutionMetrics(registry).count
         self.job = JobMetrics(registry).count
+        self.run = RunMetrics(registry).count
         self._workers = Gauge(
             "penstock_execution_workers",
             "Worker processes of this server that are alive.",

@@ -36,6 +36,14 @@ async def list_runs(ask: Ask, field: str = "runs", **arguments: Any) -> list[str
     return [node["runId"] for node in (await ask(document)).value["nodes"]]
 
 
+async def set_retries(ask: Ask, **rules: int) -> None:
+    document = """mutation($input: SetManifestRetriesInput!) { setManifestRetries(input: $input) {
+      ...on SetManifestRetriesPayload { manifest { retries { maxAttempts } } }
+      ...on UserError { code } } }"""
+    told = await ask.input(document, ROOT, group="/usa", manifest="snowplow", retries=rules)
+    assert told["manifest"]["retries"] == {"maxAttempts": rules.get("maxAttempts", 5)}
+
+
 async def make_processed_run(ask: Ask) -> Any:
     await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
@@ -73,6 +81,32 @@ async def test_one_worker_has_a_run_in_hand(ask: Ask) -> None:
     assert await do(ask, "ClaimRun", stage="TRANSFORM", owner="transformer-2") == "LEASE_HELD"
     assert (await do(ask, "HeartbeatRun", fence=1))["leaseOwner"] == "transformer-1"
     assert await do(ask, "HeartbeatRun", fence=2) == "LEASE_LOST"
+
+
+async def test_a_run_that_fails_again_is_given_up(ask: Ask) -> None:
+    """a failed run is tried again later, or given up"""
+    await ask.create_groups("/usa")
+    await do(ask, "DiscoverRun", addedBy="0.4.1")
+    await set_retries(ask, maxAttempts=1)
+    await do(ask, "ClaimRun", stage="TRANSFORM", owner="t")
+    assert (await do(ask, "FailRun", fence=1, error="disk full"))["state"] == "GIVEN_UP"
+    assert await do(ask, "ClaimRun", stage="TRANSFORM", owner="t") == "RUN_GIVEN_UP"
+    assert (await do(ask, "RetryRun", reason="mended"))["state"] == "FAILED"
+    assert (await do(ask, "ClaimRun", stage="TRANSFORM", owner="t"))["fence"] == 2
+
+
+async def test_failed_runs_are_listed_when_they_are_due(ask: Ask) -> None:
+    """failed runs that may be tried again"""
+    await ask.create_groups("/usa")
+    await do(ask, "DiscoverRun", addedBy="0.4.1")
+    await set_retries(ask, firstDelaySeconds=3600)
+    await do(ask, "ClaimRun", stage="TRANSFORM", owner="t")
+    await do(ask, "FailRun", fence=1, error="disk full")
+    assert await do(ask, "ClaimRun", stage="TRANSFORM", owner="t") == "RETRY_LATER"
+    assert await list_runs(ask, state="FAILED", isDue="true") == []
+    assert await list_runs(ask, state="FAILED", isDue="false") == [RUN_ID]
+    await do(ask, "RetryRun")
+    assert await list_runs(ask, state="FAILED", isDue="true") == [RUN_ID]
 
 
 async def test_a_transformed_run_is_processed(ask: Ask) -> None:

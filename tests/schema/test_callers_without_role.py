@@ -53,6 +53,7 @@ RUNS: Mapping[str, dict[str, Any]] = {
     "UnskipRun": {},
     "RecoverRun": {"shredTypes": [], "savedTo": "s3://mine/run/"},
     "ResetRun": {"force": True, "delete": True},
+    "RetryRun": {},
     "ReloadRun": {"reason": "mine", "force": True},
 }
 """The mutations of runs, each with an input that succeeds for a caller with the role."""
@@ -188,6 +189,12 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
             ]
             for verb, input in RUNS.items()
         },
+        "setManifestRetries": [
+            (
+                mutation("setManifestRetries", "SetManifestRetriesInput"),
+                {"in": {**group, "manifest": "snow", "retries": {}}},
+            )
+        ],
         "deleteManifest": [
             (
                 mutation("deleteManifest", "DeleteManifestInput"),

@@ -19,6 +19,7 @@ from penstock.datastore.kept_rows import metric_series, read_totals
 from penstock.datastore.kept_rows import records as row_records
 from penstock.datastore.listening import records as listening
 from penstock.datastore.manifest import records as runs
+from penstock.datastore.manifest.retry_rules import RetryRules
 from penstock.datastore.ngsi import (
     counts,
     dead_letters,
@@ -96,6 +97,7 @@ RECORDS: dict[str, type] = {
     "PlaylistEntry": playlists.Entry,
     "PlaylistFile": PlaylistFile,
     "Storage": audio.BucketConnection,
+    "RetryRules": RetryRules,
     "Run": runs.Run,
     "RunCount": runs.RunCount,
     "RunEvent": runs.RunEvent,

@@ -64,6 +64,7 @@ const VALUES = [
   "RowExplanation",
   "RowKeeping",
   "RowProblem",
+  "RetryRules",
   "RunCount",
   "RunEvent",
   "Setting",

@@ -14,6 +14,8 @@ import type {
   RecoverRunMutationVariables,
   ResetRunMutation,
   ResetRunMutationVariables,
+  RetryRunMutation,
+  RetryRunMutationVariables,
   SkipRunMutation,
   SkipRunMutationVariables,
   UnskipRunMutation,
@@ -25,11 +27,11 @@ export const ManifestList: Operation<ManifestListQuery, ManifestListQueryVariabl
   name: "ManifestList",
 };
 export const ManifestRuns: Operation<ManifestRunsQuery, ManifestRunsQueryVariables> = {
-  id: "50416c705e92bd679bd7e07cf5b718d35e94ac14df32a6abe8967178f12b92a5",
+  id: "2d8fc6423746cee79272d7b6fd1af3af793384f65fa65ab38fb2c4d633ccad35",
   name: "ManifestRuns",
 };
 export const StuckRuns: Operation<StuckRunsQuery, StuckRunsQueryVariables> = {
-  id: "3a83171ca29f08a906a30ab1f3f952398660a729db92e71d5c7088e935207bd1",
+  id: "af605459d2ba27ed819dbbcf522a02b519a7df32e0d8a8d405bd4139e3bba8f2",
   name: "StuckRuns",
 };
 export const RunHistory: Operation<RunHistoryQuery, RunHistoryQueryVariables> = {
@@ -43,6 +45,10 @@ export const RecoverRun: Operation<RecoverRunMutation, RecoverRunMutationVariabl
 export const ResetRun: Operation<ResetRunMutation, ResetRunMutationVariables> = {
   id: "fdaee9e0d1dc40fac35a995c3174b6d291f72f63e04ed42d858d003f8b135e5a",
   name: "ResetRun",
+};
+export const RetryRun: Operation<RetryRunMutation, RetryRunMutationVariables> = {
+  id: "ed0ac1d412d7163110e1bd991697b97c6be6b400e2daf78fda09582eb183d8b3",
+  name: "RetryRun",
 };
 export const SkipRun: Operation<SkipRunMutation, SkipRunMutationVariables> = {
   id: "e030e02170c9e248de8a6e3fe59d9661e4c7f0ea77e13e0c6db6846d8f315a9a",

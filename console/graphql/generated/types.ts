@@ -326,6 +326,10 @@ export type ErrorCode =
   | "QUOTA_EXCEEDED"
   /** The caller sent more requests than the server allows in this time. */
   | "RATE_LIMITED"
+  /** The manifest run failed, and can be claimed again only later. */
+  | "RETRY_LATER"
+  /** The manifest run failed as often as its manifest allows, so no worker claims it. */
+  | "RUN_GIVEN_UP"
   /** The manifest run is marked, so that no worker claims it. */
   | "RUN_SKIPPED"
   /** The store did not answer in time; the client can try again later. */
@@ -353,18 +357,24 @@ export type EvaluateInput = {
   group?: string | null | undefined;
   /** The number of the version to evaluate. The default is the latest version. A draft has no versions. */
   version?: number | null | undefined;
+  /** A label of the version to evaluate, instead of its number. */
+  label?: string | null | undefined;
   /** The rows to evaluate, at most 1000. Each gives the inputs of the formula by the keys of its parameters. */
   rows: Array<unknown>;
 };
 
 /** The pipeline to evaluate, and the rows to evaluate it for. Give either `id` or `draft`. */
 export type EvaluatePipelineInput = {
-  /** The global id of a saved pipeline, whose latest version runs. */
+  /** The global id of a saved pipeline. */
   id?: string | null | undefined;
   /** A transformer that is not saved. It is checked by the same rules as one that is saved. */
   draft?: TransformerInput | null | undefined;
   /** The path of the group in which the draft would be saved. The default is the caller's default group. */
   group?: string | null | undefined;
+  /** The number of the version to evaluate. The default is the latest version. A draft has no versions. */
+  version?: number | null | undefined;
+  /** A label of the version to evaluate, instead of its number. */
+  label?: string | null | undefined;
   /** The rows to evaluate: 1 to 1,000 objects with the labels or keys of the parameters as keys; missing entries are null. */
   rows: Array<unknown>;
 };
@@ -721,6 +731,18 @@ export type RetryExecutionInput = {
   id: string;
 };
 
+/** The manifest run to try again at once. */
+export type RetryRunInput = {
+  /** The group of the manifest; the caller's default group if left out. */
+  group?: string | null | undefined;
+  /** The name of the manifest in its group: 1 to 128 characters. */
+  manifest: string;
+  /** The path of the manifest run's folder inside its bucket, without `s3://`. */
+  runId: string;
+  /** The reason for the change: at most 8192 characters. */
+  reason?: string | null | undefined;
+};
+
 /** The API key to revoke. */
 export type RevokeApiKeyInput = {
   /** The id of the key, which is also the middle part of the key itself. */
@@ -786,6 +808,10 @@ export type RunAction =
   | "LOADED"
   /** The worker reported that it failed. */
   | "FAIL"
+  /** The last attempt ended with its lease, and nobody may try again. */
+  | "GIVE_UP"
+  /** A user let workers try the run again at once. */
+  | "RETRY"
   /** A user marked the run, so that no worker claims it. */
   | "SKIP"
   /** A user removed the mark that kept workers from the run. */
@@ -797,7 +823,7 @@ export type RunAction =
   /** A user set a loaded run back to processed, so that it is loaded again. */
   | "RELOAD";
 
-/** The progress of a manifest run. In the manifest table itself, tools that read only the documented attributes see `PROCESSING` as `NEW`, `LOADING` as `PROCESSED`, and `FAILED` as the state before it. */
+/** The progress of a manifest run. In the manifest table itself, tools that read only the documented attributes see `PROCESSING` as `NEW`, `LOADING` as `PROCESSED`, and `FAILED` and `GIVEN_UP` as the state before them. */
 export type RunState =
   /** The run waits for a Transformer. */
   | "NEW"
@@ -810,7 +836,9 @@ export type RunState =
   /** The Loader finished the run. */
   | "LOADED"
   /** A Transformer or a Loader failed to process the run. */
-  | "FAILED";
+  | "FAILED"
+  /** The run failed as often as its manifest allows: no worker tries it again until `retryRun` lets them. */
+  | "GIVEN_UP";
 
 /** The thing to mark or unmark as a favourite. */
 export type SetFavouriteInput = {
@@ -2789,6 +2817,7 @@ export type RunFactsFragment = {
   leaseOwner: string | null;
   leaseUntil: string | null;
   lastError: string | null;
+  retryAt: string | null;
   savedTo: string | null;
   shredTypes: Array<string> | null;
   pipeline: string | null;
@@ -2837,6 +2866,7 @@ export type ManifestRunsQuery = {
       leaseOwner: string | null;
       leaseUntil: string | null;
       lastError: string | null;
+      retryAt: string | null;
       savedTo: string | null;
       shredTypes: Array<string> | null;
       pipeline: string | null;
@@ -2868,6 +2898,7 @@ export type StuckRunsQuery = {
       leaseOwner: string | null;
       leaseUntil: string | null;
       lastError: string | null;
+      retryAt: string | null;
       savedTo: string | null;
       shredTypes: Array<string> | null;
       pipeline: string | null;
@@ -2933,6 +2964,32 @@ export type ResetRunMutationVariables = Exact<{
 export type ResetRunMutation = {
   resetRun:
     | { __typename: "ResetRunPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type RetryRunMutationVariables = Exact<{
+  input: RetryRunInput;
+}>;
+
+export type RetryRunMutation = {
+  retryRun:
+    | { __typename: "RetryRunPayload" }
     | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
     | {

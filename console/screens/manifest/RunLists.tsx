@@ -15,6 +15,7 @@ const STATES: readonly RunState[] = [
   "LOADING",
   "LOADED",
   "FAILED",
+  "GIVEN_UP",
 ];
 
 export interface Place {
@@ -104,6 +105,11 @@ function RunCard({ place, run }: { place: Place; run: RunFactsFragment }) {
           </>
         ) : null}
         {run.attempt > 1 ? `; attempt ${run.attempt}` : ""}
+        {run.retryAt ? (
+          <>
+            ; waits until <Time at={run.retryAt} />
+          </>
+        ) : null}
       </p>
       {run.lastError ? <p className="wrong">{run.lastError}</p> : null}
       {run.skipReason ? <p className="small">Skipped: {run.skipReason}</p> : null}

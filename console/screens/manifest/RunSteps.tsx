@@ -1,7 +1,13 @@
 import { useState, type SubmitEvent } from "react";
 import { payloadOf } from "../../app/failure";
 import { useAction } from "../../app/queries";
-import { RecoverRun, ResetRun, SkipRun, UnskipRun } from "../../graphql/generated/manifest";
+import {
+  RecoverRun,
+  ResetRun,
+  RetryRun,
+  SkipRun,
+  UnskipRun,
+} from "../../graphql/generated/manifest";
 import type { RunFactsFragment } from "../../graphql/generated/types";
 import { Field } from "../../parts/fields";
 import { readForm } from "../../parts/forms";
@@ -10,6 +16,10 @@ import { Problem } from "../../parts/state";
 import type { Place } from "./RunLists";
 
 const STEPS = {
+  retry: {
+    name: "Try again",
+    words: "Workers may claim the run at once, and its attempts count from none.",
+  },
   recover: {
     name: "Recover",
     words:
@@ -30,9 +40,10 @@ type Step = keyof typeof STEPS;
 
 /** The steps that are safe in the state of a run, as the server checks them again. */
 export function safeSteps(run: Pick<RunFactsFragment, "state" | "toSkip">): Step[] {
-  const canMend = ["NEW", "FAILED", "PROCESSING"].includes(run.state);
+  const canMend = ["NEW", "FAILED", "GIVEN_UP", "PROCESSING"].includes(run.state);
+  const canRetry: Step[] = ["FAILED", "GIVEN_UP"].includes(run.state) ? ["retry"] : [];
   const skipping: Step[] = run.toSkip ? ["unskip"] : run.state === "LOADED" ? [] : ["skip"];
-  return canMend ? ["recover", "reset", ...skipping] : skipping;
+  return canMend ? [...canRetry, "recover", "reset", ...skipping] : skipping;
 }
 
 /** The shredded types of a run, as they are typed. */
@@ -71,6 +82,7 @@ interface StepDialogProps {
 
 function StepDialog({ place, run, step, onClose }: StepDialogProps) {
   const actions = {
+    retry: useAction(RetryRun, (data) => payloadOf(data.retryRun)),
     recover: useAction(RecoverRun, (data) => payloadOf(data.recoverRun)),
     reset: useAction(ResetRun, (data) => payloadOf(data.resetRun)),
     skip: useAction(SkipRun, (data) => payloadOf(data.skipRun)),

@@ -15,6 +15,8 @@ for command, name in (
     (worker.report_processed, "processed"),
     (worker.report_loaded, "loaded"),
     (worker.report_failed, "fail"),
+    (admin.retry, "retry"),
+    (admin.set_retries, "retries"),
     (admin.skip, "skip"),
     (admin.unskip, "unskip"),
     (admin.recover, "recover"),

@@ -1,4 +1,4 @@
-"""`penstock manifest` for operators: skip, unskip, recover, reset and reload."""
+"""`penstock manifest` for operators: retry, skip, unskip, recover, reset, reload and retries."""
 
 from typing import Annotated
 
@@ -6,10 +6,11 @@ from cyclopts import Parameter
 
 from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.recovery import OutputLocation
+from penstock.datastore.manifest.retry_rules import DEFAULT_ATTEMPTS, RetryRules
 from penstock.datastore.store import Session
 from penstock.server.commands.manifest.context import ManifestOptions, RunId, run_with_session
-from penstock.server.commands.manifest.printing import change_answer
-from penstock.server.commands.options import StoreOptions
+from penstock.server.commands.manifest.printing import change_answer, manifests_answer
+from penstock.server.commands.options import StoreOptions, parse_duration
 from penstock.server.core.command_output import CommandOutput
 
 Reason = Annotated[str, Parameter(help="Reason, for the history.")]
@@ -114,6 +115,51 @@ def reset(
         )
 
     return run_with_session(options, manifest.user, work, with_files=not force)
+
+
+def retry(
+    run_id: RunId,
+    /,
+    *,
+    manifest: ManifestOptions,
+    reason: OptionalReason = None,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> CommandOutput:
+    """Let workers claim a run at once that failed or was given up."""
+    transition = transitions.Retry(reason=reason)
+    run = run_with_session(
+        options,
+        manifest.user,
+        lambda session: session.runs.change(manifest.run_name(run_id), transition),
+    )
+    return change_answer(run, "To be tried again")
+
+
+def set_retries(
+    *,
+    manifest: ManifestOptions,
+    max_attempts: Annotated[
+        int, Parameter(help="Most attempts at one stage of a run.")
+    ] = DEFAULT_ATTEMPTS,
+    first_delay: Annotated[str, Parameter(help="Delay after the first failure.")] = "30s",
+    longest_delay: Annotated[str, Parameter(help="Longest delay.")] = "1h",
+    none: Annotated[
+        bool, Parameter(help="Let workers claim failed runs at once, and without end.")
+    ] = False,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> CommandOutput:
+    """Set how often, and after which delays, failed runs of a manifest are tried again."""
+    rules = RetryRules(
+        max_attempts=max_attempts,
+        first_delay=int(parse_duration("first-delay", first_delay).total_seconds()),
+        longest_delay=int(parse_duration("longest-delay", longest_delay).total_seconds()),
+    )
+    changed = run_with_session(
+        options,
+        manifest.user,
+        lambda session: session.manifests.set_retries(manifest.name, None if none else rules),
+    )
+    return manifests_answer([changed])
 
 
 def reload(

@@ -29,6 +29,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "leaseUntil": run.lease_time,
         "idempotencyKey": run.idempotency_key,
         "lastError": run.last_error,
+        "retryAt": run.retry_time,
         "counts": run.counts,
         "pipeline": run.pipeline,
         "version": run.version,
@@ -73,9 +74,27 @@ def format_run_with_history(run: Run, events: Sequence[RunEvent]) -> str:
 
 def manifests_answer(found: Iterable[Manifest]) -> CommandOutput:
     known = list(found)
-    text = "\n".join(f"{each.runs:>8}  {each.name}" for each in known)
-    data = {"manifests": [{"name": each.name, "runCount": each.runs} for each in known]}
+    text = "\n".join(f"{each.runs:>8}  {each.name}{_format_retries(each)}" for each in known)
+    data = {"manifests": [_manifest_data(each) for each in known]}
     return CommandOutput(text or "There are no manifests.", data)
+
+
+def _manifest_data(manifest: Manifest) -> dict[str, Any]:
+    rules = manifest.retries
+    retries = rules and {
+        "maxAttempts": rules.max_attempts,
+        "firstDelaySeconds": rules.first_delay,
+        "longestDelaySeconds": rules.longest_delay,
+    }
+    return {"name": manifest.name, "runCount": manifest.runs, "retries": retries}
+
+
+def _format_retries(manifest: Manifest) -> str:
+    rules = manifest.retries
+    if rules is None:
+        return ""
+    delays = f"after {rules.first_delay} to {rules.longest_delay} s"
+    return f"  (at most {rules.max_attempts} attempts, {delays})"
 
 
 def _format_value(value: object) -> str:

@@ -50,6 +50,9 @@ class RunFilter:
         None
     )
     until: Annotated[str | None, Parameter(help=f"Only runs added before: {_MOMENT}.")] = None
+    due: Annotated[
+        bool, Parameter(help="Only runs that need not wait until they may be tried again.")
+    ] = False
     newest_first: Annotated[bool, Parameter(help="The latest runs first.")] = False
     stale: Annotated[bool, Parameter(help="Only stuck runs; excludes the options above.")] = False
     older_than: Annotated[
@@ -63,7 +66,11 @@ class RunFilter:
         """Check the options and return the function that reads a page; raises CommandFailed."""
         start, end = _parse_moment("since", self.since), _parse_moment("until", self.until)
         listed = RunListFilter(
-            state=self.state, start=start, end=end, newest_first=self.newest_first
+            state=self.state,
+            due=self.due or None,
+            start=start,
+            end=end,
+            newest_first=self.newest_first,
         )
         age = parse_duration("older-than", self.older_than)
         if not self.stale:

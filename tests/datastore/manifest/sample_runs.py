@@ -103,7 +103,8 @@ async def run_faults(table: Table) -> list[str]:
         manifest = key.pk.split(":")[1]
         for listed in ("ALL", run["State"]):
             place = Key(f"RL:{manifest}:{listed}", f"RL:{run['AddedAt']:010}:{run['Id']}")
-            wanted[place] = {"RunId": run["RunId"], "ToSkip": run["ToSkip"]}
+            waits = {"RetryAt": run.get("RetryAt")} if listed != "ALL" else {}
+            wanted[place] = {"RunId": run["RunId"], "ToSkip": run["ToSkip"], **waits}
         group, name = manifest.split("#")
         shard = run.get("Shard", 0)
         of_shard = Key(f"RC:{manifest}", f"RC:{shard:02}")
@@ -129,7 +130,8 @@ def _differences(
         elif not key.sk.startswith("RH:") and key not in wanted:
             yield f"orphan {key}"
     for key, item in wanted.items():
-        standing = {name: value for name, value in rows.get(key, {}).items() if name in item}
+        row = rows.get(key)
+        standing = {} if row is None else {name: row.get(name) for name in item}
         if standing != item:
             yield f"{key} is {standing}, should be {item}"
 

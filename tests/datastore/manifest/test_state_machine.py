@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
-from penstock.datastore.errors import AlreadyLoaded, IllegalState, LeaseHeld, LeaseLost, RunSkipped
+from penstock.datastore.errors import (
+    AlreadyLoaded,
+    IllegalState,
+    LeaseHeld,
+    LeaseLost,
+    RunGivenUp,
+    RunSkipped,
+)
 from penstock.datastore.manifest.records import Action, Run, RunState
 from penstock.datastore.manifest.state_machine import TRANSITION_RULES, advance_run
 from penstock.datastore.manifest.transitions import (
@@ -21,6 +28,7 @@ from penstock.datastore.manifest.transitions import (
     Recover,
     Reload,
     Reset,
+    Retry,
     Skip,
     Transition,
     Unskip,
@@ -31,6 +39,7 @@ from tests.support.sample_resources import USA
 NOW = 1_544_529_600
 NEW, PROCESSING, PROCESSED = RunState.NEW, RunState.PROCESSING, RunState.PROCESSED
 LOADING, LOADED, FAILED = RunState.LOADING, RunState.LOADED, RunState.FAILED
+GIVEN_UP = RunState.GIVEN_UP
 
 _DONE: dict[str, Any] = {"processed_at": NOW - 50, "shred_types": TYPES, "saved_to": SAVED_TO}
 _HELD: dict[str, Any] = {"lease_owner": "worker-1", "lease_until": NOW + 100}
@@ -44,6 +53,7 @@ _SHAPES: Mapping[str, dict[str, Any]] = {
     "LOADED": _DONE | {"loaded_at": NOW - 10, "loaded_by": "loader-1"},
     "FAILED to be transformed": {"last_error": "disk full"},
     "FAILED to load": _DONE | {"last_error": "no warehouse"},
+    "GIVEN_UP": {"last_error": "disk full"},
 }
 
 
@@ -84,6 +94,7 @@ ASKS: dict[str, Transition] = {
     "unskip": Unskip(),
     "recover": Recover(shred_types=("a",), saved_to="s3a://b/run=1/"),
     "reset": Reset(),
+    "retry": Retry(reason="mended"),
     "reload": Reload(reason="dropped", force=True),
 }
 
@@ -96,6 +107,7 @@ _BLANK = {
     "saved_to": None,
     "attempt": 0,
     "counts": None,
+    "retry_at": None,
     **_FREE,
 }
 _SKIPPED = {"to_skip": True, "skip_reason": "bad day"}
@@ -128,8 +140,14 @@ ALLOWED: Mapping[tuple[str, str], tuple[RunState, dict[str, Any]]] = {
     },
     **{
         (shape, "skip"): (_state(shape), _SKIPPED)
-        for shape in ("NEW", "PROCESSED", "FAILED to be transformed", "FAILED to load")
+        for shape in ("NEW", "PROCESSED", "FAILED to be transformed", "FAILED to load", "GIVEN_UP")
     },
+    **{
+        (shape, "retry"): (FAILED, {"attempt": 0, "retry_at": None})
+        for shape in ("FAILED to be transformed", "FAILED to load", "GIVEN_UP")
+    },
+    ("GIVEN_UP", "recover"): (PROCESSED, {**_OUTPUT, **_FREE, "attempt": 0}),
+    ("GIVEN_UP", "reset"): (NEW, _BLANK),
     ("NEW", "recover"): (PROCESSED, {**_OUTPUT, **_FREE, "attempt": 0}),
     ("PROCESSING, in no hand", "recover"): (PROCESSED, {**_OUTPUT, **_FREE, "attempt": 0}),
     ("FAILED to be transformed", "recover"): (PROCESSED, {**_OUTPUT, **_FREE, "attempt": 0}),
@@ -142,7 +160,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[RunState, dict[str, Any]]] = {
 }
 UNCHANGED = {
     (shape, "unskip")
-    for shape in ("NEW", "PROCESSED", "FAILED to be transformed", "FAILED to load")
+    for shape in ("NEW", "PROCESSED", "FAILED to be transformed", "FAILED to load", "GIVEN_UP")
 }
 HELD_BY_ANOTHER = {("PROCESSING", "transform"), ("LOADING", "load")} | {
     ("PROCESSING", "recover"),
@@ -172,6 +190,8 @@ def _refusal(place: tuple[str, str], before: Run) -> type[IllegalState]:
         return LeaseHeld
     if before.state is NEW and place[1] in FENCED:
         return LeaseLost
+    if before.state is GIVEN_UP and place[1] in ("transform", "load"):
+        return RunGivenUp
     return AlreadyLoaded if before.state is LOADED else IllegalState
 
 

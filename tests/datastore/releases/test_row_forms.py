@@ -35,6 +35,7 @@ SAMPLES: dict[int, Operation] = {
     17: Update(key=Key("P:1", "PV:latest"), set={"labels": [{"label": "prod", "version": 1}]}),
     18: Put({"pk": "P:1", "sk": "PV:0000000001", "transformer": {"dataset": {"id": "1"}}}),
     19: Update(key=Key("NC:a:/b", "NC:01"), add={"removals": 1}),
+    20: Update(key=Key("RM:/usa", "RM:snow"), set={"retries": {"maxAttempts": 5}}),
     9: Update(key=Key("NC:a:/b", "NC:01"), add={"pending": 1}, set={"open:1": "2022-08-10/1"}),
 }
 

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "4fca1513e8df9689213dd9616772db3f1eefd943109bda904d0d19c0bf5f6e5d"
+STRUCTURE = "6973488f98103ba5ba108deb8762ade0df6308db2649ec38325edfbbf1a2e263"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -6,6 +6,7 @@ from typing import Any
 from tests.schema.failure_case import READER, Case
 
 RUN = {"group": "/usa", "manifest": "snow", "runId": "new/"}
+RETRIES: dict[str, Any] = {"group": "/usa", "manifest": "snow", "retries": {"maxAttempts": 3}}
 FOLDER = "s3://bucket/run/"
 ASKS: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "claimRun": ({"stage": "TRANSFORM", "owner": "w"}, {"owner": " "}, "owner"),
@@ -21,6 +22,7 @@ ASKS: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "unskipRun": ({}, {"reason": ""}, "reason"),
     "recoverRun": ({"shredTypes": [], "savedTo": FOLDER}, {"savedTo": "nowhere"}, "savedTo"),
     "resetRun": ({"force": True}, {"reason": ""}, "reason"),
+    "retryRun": ({}, {"reason": ""}, "reason"),
     "reloadRun": ({"reason": "r", "force": True}, {"force": False}, "force"),
 }
 """For each thing asked of a run: an input, what makes it invalid, and where."""
@@ -44,6 +46,18 @@ OTHERS: Mapping[tuple[str, str], Case] = {
         "LIMIT_EXCEEDED",
         ["runId"],
         {"limit": "bytes of a run's key", "maximum": 1024, "actual": 1032},
+    ),
+    ("SetManifestRetriesResult", "NotFound"): Case(
+        "setManifestRetries", {**RETRIES, "manifest": "x"}, "NOT_FOUND", ["manifest"]
+    ),
+    ("SetManifestRetriesResult", "NotPermitted"): Case(
+        "setManifestRetries", RETRIES, "FORBIDDEN", None, {}, READER
+    ),
+    ("SetManifestRetriesResult", "ValidationProblem"): Case(
+        "setManifestRetries",
+        {**RETRIES, "retries": {"maxAttempts": 0}},
+        "BAD_USER_INPUT",
+        ["retries", "maxAttempts"],
     ),
     ("DeleteManifestResult", "NotFound"): Case(
         "deleteManifest", {"group": "/usa", "manifest": "x"}, "NOT_FOUND", ["manifest"]

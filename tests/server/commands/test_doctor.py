@@ -14,8 +14,10 @@ from uuid import uuid4
 import pytest
 
 from penstock.datastore.clock import Clock, iso_timestamp
-from penstock.datastore.manifest.records import ManifestName
+from penstock.datastore.manifest.records import ManifestName, RunName, Stage
+from penstock.datastore.manifest.retry_rules import RetryRules
 from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.manifest.transitions import Claim, Fail, Skip
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.s3 import CorsRule, S3Files
 from penstock.datastore.roles import ROOT, Caller, Role
@@ -152,6 +154,31 @@ async def test_runs_that_got_stuck_are_noticed(
         "1 runs got stuck in mobile of /, and others in 1 more. `penstock manifest list --manifest "
         "mobile --group / --stale` shows them; then claim or recover them."
     )
+    await table.close()
+
+
+async def test_runs_that_were_given_up_are_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    session = Store(table).open_session(Caller("ann", {ROOT: Role.ADMIN}))
+
+    async def runs() -> str:
+        return (await examine(capsys, "--data-dir", str(tmp_path)))["given-up runs"]
+
+    name = RunName(ManifestName(ROOT, "web"), "run=1/")
+    await session.runs.discover(name.manifest, Discovery(run_id="run=1/", added_by="t"))
+    await session.manifests.set_retries(name.manifest, RetryRules(max_attempts=1))
+    await session.runs.change(name, Claim(stage=Stage.TRANSFORM, owner="w"))
+    assert await runs() == "No run was given up."
+    await session.runs.change(name, Fail(fence=1, error="disk full"))
+    assert await runs() == (
+        "1 runs were given up in web of /. `penstock manifest list --manifest web --group / "
+        "--state given_up` shows why; `penstock manifest retry` lets workers try one again."
+    )
+    await session.runs.change(name, Skip(reason="the disk is lost"))
+    assert await runs() == "No run was given up."
     await table.close()
 
 

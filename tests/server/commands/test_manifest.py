@@ -193,7 +193,34 @@ def test_manifests_are_listed_without_one(manifest: Any) -> None:
     manifest("discover", "a/", "--added-by", "t", of="Web")
     assert manifest("list", of=None).out == "       2  snowplow\n       1  Web\n"
     listed = manifest("list", "--group", "/", "--json", of=None).data["manifests"]
-    assert listed == [{"name": "snowplow", "runCount": 2}, {"name": "Web", "runCount": 1}]
+    assert listed == [
+        {"name": "snowplow", "runCount": 2, "retries": None},
+        {"name": "Web", "runCount": 1, "retries": None},
+    ]
+
+
+def test_a_run_is_given_up_and_tried_again_when_someone_says_so(
+    manifest: Any, tmp_path: Path
+) -> None:
+    manifest("discover", "a/", "--added-by", "t")
+    rules = ("--max-attempts", "1", "--first-delay", "10s", "--longest-delay", "1m")
+    assert manifest("retries", *rules).out == (
+        "       1  snowplow  (at most 1 attempts, after 10 to 60 s)\n"
+    )
+    manifest("claim", "a/", "--stage", "transform", "--owner", "w1")
+    failed = manifest("fail", "a/", "--fence", "1", "--error", "disk full", "--json").data["run"]
+    assert (failed["state"], failed["retryAt"]) == ("GIVEN_UP", None)
+    refused = manifest("claim", "a/", "--stage", "transform", "--owner", "w1")
+    assert (refused.code, refused.err) == (
+        1,
+        "penstock: RUN_GIVEN_UP: The run was given up: `retryRun` lets workers try it again.\n",
+    )
+    assert len(manifest("list", "--state", "given_up", "--json").data["runs"]) == 1
+    again = manifest("retry", "a/", "--reason", "the disk was emptied", "--json").data["run"]
+    assert (again["state"], again["attempt"], again["retryAt"]) == ("FAILED", 0, None)
+    assert len(manifest("list", "--state", "failed", "--due", "--json").data["runs"]) == 1
+    assert manifest("retries", "--none").out == "       1  snowplow\n"
+    rows(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ async def test_runs_are_seeded_in_several_states_none_of_them_stuck(store: Store
         "2018-12-11T00:00:00.000Z",
         "2018-12-15T00:00:00.000Z",
     ]
-    assert await store.find_stale_manifests() == []
+    assert await store.find_troubled_manifests() == ([], [])
 
 
 async def test_a_run_of_somebody_else_keeps_its_manifest_when_the_samples_go(store: Store) -> None:

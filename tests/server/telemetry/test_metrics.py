@@ -18,6 +18,7 @@ from penstock.datastore import errors
 from penstock.datastore.errors import ErrorCode, RequestRefused
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.jobs.jobs import JobKind
+from penstock.datastore.manifest import records as runs
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import RetryReason, StoreCall
 from penstock.datastore.table.port import ConditionFailed
@@ -56,6 +57,7 @@ LABELS: dict[str, set[str]] = {
         *("received", "persisted", "duplicate", "dead"),
     },
     "mode": {*ExecutionMode},
+    "stage": {*runs.Stage},
     "kind": {*JobKind},
     "direction": {"read", "written"},
 }

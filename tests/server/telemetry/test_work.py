@@ -20,7 +20,13 @@ from penstock.datastore.jobs.jobs import JobKind, JobQueue
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
-from penstock.datastore.work_reports import ExecutionChange, ExecutionReport, LostClaim
+from penstock.datastore.work_reports import (
+    ExecutionChange,
+    ExecutionReport,
+    LostClaim,
+    RunChange,
+    RunReport,
+)
 from penstock.schema.core.relay import GlobalId
 from penstock.server.core.siblings import Siblings
 from penstock.server.settings.settings import Settings
@@ -235,6 +241,26 @@ def test_each_change_counts_where_it_belongs() -> None:
     assert found["execution_seconds_sum", "job"] == 100.5
     assert found["execution_rows_total", "failed"] == 2
     assert found["execution_bytes_total", "written"] == 200
+
+
+def test_a_run_that_was_given_up_is_counted_and_a_warning(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    instrumentation = Instrumentation.of(Settings.load(data_dir=tmp_path, access_log=False))
+    watched = instrumentation.watch_work(store)
+    failed = RunReport(
+        change=RunChange.FAILED, id="r-1", stage="load", at=1.0, attempt=2, claim="r-1-2"
+    )
+    for report in (failed, msgspec.structs.replace(failed, change=RunChange.GIVEN_UP, attempt=3)):
+        watched.watch_run(report)
+    assert instrumentation.metrics is not None
+    found = samples(instrumentation.metrics)
+    assert found["runs_failed_total", "load"] == 1
+    assert found["runs_given_up_total", "load"] == 1
+    assert found["runs_given_up_total", "transform"] == 0
+    (line,) = [each for each in caplog.records if each.name == "penstock.runs"]
+    assert (line.levelname, line.message) == ("WARNING", "run given up")
+    assert facts_of(line, "run", "stage", "attempt") == ("r-1", "load", 3)
 
 
 QUEUES = (ExecutionQueue(5, 2, 90.0), JobQueue({JobKind.IMPORT_AUDIO: 3}, 30.0))
