@@ -1,6 +1,6 @@
 """Cancel and retry of executions."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +12,12 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_control, require_reach
 from penstock.datastore.executions.claims import with_end_state
-from penstock.datastore.executions.files import end_staged_uploads, ingest_key, next_ingest
+from penstock.datastore.executions.files import (
+    delete_staged_files,
+    ingest_key,
+    next_ingest,
+    refuse_staged_uploads,
+)
 from penstock.datastore.executions.reading import ReadExecutions, VisibleExecution
 from penstock.datastore.executions.records import (
     EventKind,
@@ -56,14 +61,22 @@ class ChangeExecutions:
                 execution, ExecutionState.CANCELLED, self.access.clock.now(), self.rules
             )
 
-        cancelled = await self._change(id, EventKind.CANCELLED, cancel_execution)
-        if cancelled.upload_until is not None and cancelled.ready_at is None:
-            # Its form is valid still, but holds no place of the caller's open uploads any more.
-            await self.access.files.refuse_uploads(ingest_key(cancelled))
+        # A process that dies after the write would leave forms that are valid still, and hold no
+        # place of the caller's open uploads any more.
+        cancelled = await self._change(
+            id, EventKind.CANCELLED, cancel_execution, self._refuse_forms
+        )
+        await self._refuse_forms(cancelled)
+        if _awaits_upload(cancelled):
             await self.access.files.delete(ingest_key(cancelled))
-        if cancelled.fence > 0:
-            await end_staged_uploads(self.access.files, cancelled)
+        await delete_staged_files(self.access.files, cancelled)
         return cancelled
+
+    async def _refuse_forms(self, execution: Execution) -> None:
+        """Let the forms of its input, and those of its claims, write nothing any more."""
+        if _awaits_upload(execution):
+            await self.access.files.refuse_uploads(ingest_key(execution))
+        await refuse_staged_uploads(self.access.files, execution)
 
     async def retry(self, id: str) -> Execution:
         """Restart a failed or cancelled execution with everything that was pinned.
@@ -106,14 +119,21 @@ class ChangeExecutions:
         return OpenedUpload("execution", own, expires_at, watched)
 
     async def _change(
-        self, id: str, event_kind: EventKind, change: Callable[[VisibleExecution], Execution]
+        self,
+        id: str,
+        event_kind: EventKind,
+        change: Callable[[VisibleExecution], Execution],
+        prepare: Callable[[Execution], Awaitable[None]] | None = None,
     ) -> Execution:
+        """Write a change of the execution, each time after what `prepare` does for it."""
         async for _ in Attempts():
             found = await ReadExecutions(self.access).one(id)
             require_control(self.access.caller, found.pipeline, found.execution)
             after = change(found)
             if after is found.execution:
                 return after
+            if prepare is not None:
+                await prepare(found.execution)
             event = TransitionEvent(
                 event_kind, self.access.caller.user_id, self.access.clock.timestamp()
             )
@@ -147,6 +167,10 @@ class ChangeExecutions:
             bytes_written=0,
             due=int(now.timestamp() * 1000),
         )
+
+
+def _awaits_upload(execution: Execution) -> bool:
+    return execution.upload_until is not None and execution.ready_at is None
 
 
 def illegal_state_error(execution: Execution) -> IllegalState:

@@ -17,8 +17,9 @@ from penstock.datastore.executions.cancel_and_retry import illegal_state_error
 from penstock.datastore.executions.claims import ClaimLost, Claims, with_counts, with_end_state
 from penstock.datastore.executions.files import (
     CSV_TYPE,
+    STAGED_FORM_TIME,
     delete_staged_files,
-    end_staged_uploads,
+    end_earlier_uploads,
     errors_key,
     input_key,
     output_key,
@@ -42,7 +43,7 @@ from penstock.transform.problems import InputRefused
 MAX_WORKER = 128
 MAX_CODE = 64
 MAX_MESSAGE = 1000
-URL_SECONDS = 24 * 3600
+URL_SECONDS: Final = int(STAGED_FORM_TIME.total_seconds())
 """The seconds for which URLs and forms are valid."""
 
 MAX_COUNT: Final = 10**15
@@ -104,8 +105,7 @@ class ExternalWorkers:
         claimed = await self._claims.claim(execution, name)
         if claimed is None:
             raise illegal_state_error(await self._read_permitted(id))
-        if execution.state is ExecutionState.IN_PROGRESS:
-            await end_staged_uploads(self.files, execution)
+        await end_earlier_uploads(self.files, claimed)
         return await self._prepare_claim(claimed)
 
     async def _require_csv_alone(self, execution: Execution) -> None:
@@ -133,6 +133,7 @@ class ExternalWorkers:
         _require_counts(counts)
         claimed = await self._read_permitted(id)
         if claimed.fence == fence and claimed.state is ExecutionState.SUCCESS:
+            await self._try_delete_staged_files(claimed)
             return claimed
         _require_held(claimed, fence)
         keys = (output_key(claimed), errors_key(claimed))
@@ -175,9 +176,12 @@ class ExternalWorkers:
             )
         except ClaimLost as lost:
             raise _claim_lost_error(lost) from None
-        with suppress(Unavailable):  # They are then removed with the execution.
-            await delete_staged_files(self.files, claimed)
+        await self._try_delete_staged_files(claimed)
         return await self._read_permitted(claimed.id)
+
+    async def _try_delete_staged_files(self, ended: Execution) -> None:
+        with suppress(Unavailable):  # They are then removed with the execution.
+            await delete_staged_files(self.files, ended)
 
     async def _is_uploaded(self, claimed: Execution, key: str) -> bool:
         return await self.files.stat(staged_key(key, claimed.fence)) is not None

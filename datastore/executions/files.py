@@ -3,8 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.executions.access import require_whole_files
@@ -16,6 +19,12 @@ from penstock.datastore.executions.records import (
     OutputFormat,
 )
 from penstock.datastore.objects.port import Download, Files, FileStatus
+
+EARLIER_CLAIMS: Final = 16
+"""The claims before the present one whose uploads are ended; what is older goes at the removal."""
+
+STAGED_FORM_TIME: Final = timedelta(hours=24)
+"""The time for which the forms of a claim are valid."""
 
 AGAIN: Final = "_"
 """What separates the name of an upload from its number, where the first was given up."""
@@ -77,26 +86,36 @@ def staged_key(key: str, fence: int) -> str:
     return f"{key}.{fence}"
 
 
-def staged_keys(execution: Execution) -> tuple[str, str]:
-    """The keys under which the worker of the present claim uploads the output and the errors."""
-    fence = execution.fence
-    return staged_key(output_key(execution), fence), staged_key(errors_key(execution), fence)
+def staged_keys(execution: Execution) -> list[str]:
+    """The keys under which workers of the present claim and of those before it upload files."""
+    first = max(1, execution.fence - EARLIER_CLAIMS)
+    fences = range(first, execution.fence + 1)
+    made = output_key(execution), errors_key(execution)
+    return [staged_key(key, fence) for fence in fences for key in made]
 
 
 async def refuse_staged_uploads(files: Files, execution: Execution) -> None:
-    """Let the forms of the present claim write nothing any more, whether it has forms or not."""
+    """Let the forms of all claims write nothing any more, whether they have forms or not."""
     for key in staged_keys(execution):
         await files.refuse_uploads(key)
 
 
 async def end_staged_uploads(files: Files, execution: Execution) -> None:
-    """Remove what was uploaded for a claim that is over, and refuse more of it."""
+    """Remove what was uploaded for claims that are over, and refuse more of it."""
     await refuse_staged_uploads(files, execution)
     await delete_staged_files(files, execution)
 
 
+async def end_earlier_uploads(files: Files, claimed: Execution) -> None:
+    """End the uploads of the claims before the present one.
+
+    A process that died after a claim has ended none, so each claim ends those of all before it.
+    """
+    await end_staged_uploads(files, replace(claimed, fence=claimed.fence - 1))
+
+
 async def delete_staged_files(files: Files, execution: Execution) -> None:
-    """Remove what was uploaded for the present claim."""
+    """Remove what was uploaded for the present claim and those before it."""
     for key in staged_keys(execution):
         await files.delete(key)
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from penstock.datastore.change_log.rows import moment_of
-from penstock.datastore.clock import Clock
+from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.executions.create import tag_writes
 from penstock.datastore.executions.files import (
+    STAGED_FORM_TIME,
     delete_files,
     ingest_key,
     refuse_staged_uploads,
@@ -16,7 +17,7 @@ from penstock.datastore.executions.files import (
 from penstock.datastore.executions.listed_rows import change_writes, list_changes, still_listed
 from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.reading import find_execution
-from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import (
     DueStage,
     due_key,
@@ -149,7 +150,7 @@ class ExecutionRemoval:
             return False
         if execution.upload_until is not None and execution.upload_until > self.clock.timestamp():
             await self.files.refuse_uploads(ingest_key(execution))
-        if execution.state is ExecutionState.IN_PROGRESS:
+        if self._may_have_staged_forms(execution):
             await refuse_staged_uploads(self.files, execution)
         await delete_all_files(self.files, execution)
         await self._delete_result(execution)
@@ -174,6 +175,11 @@ class ExecutionRemoval:
         with suppress(StaleRead):  # Another process removed it.
             await commit(self.table, writes)
         return True
+
+    def _may_have_staged_forms(self, execution: Execution) -> bool:
+        """Whether forms of its claims may be valid still."""
+        oldest = iso_timestamp(self.clock.now() - STAGED_FORM_TIME)
+        return execution.finished_at is None or execution.finished_at > oldest
 
     async def _mark_deleted(self, execution: Execution) -> bool:
         mark = Update(

@@ -14,10 +14,7 @@ from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.executions.claims import ClaimLost, Claims, with_end_state
 from penstock.datastore.executions.dataset_output.write_dataset import DatasetOutput
-from penstock.datastore.executions.files import (
-    end_staged_uploads,
-    written_keys,
-)
+from penstock.datastore.executions.files import end_earlier_uploads, written_keys
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.removal import delete_orphaned_files
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
@@ -71,10 +68,9 @@ class ExecutionWorker:
         now = self.clock.now()
         for execution in await claimable_in_turn(self.table, now, self.rules, self.kept):
             if claimed := await self._claims.claim(execution, self.worker):
-                if execution.state is ExecutionState.IN_PROGRESS:
-                    # An external worker may have had it, and forms that are valid still.
-                    with suppress(PenstockError):
-                        await end_staged_uploads(self.files, execution)
+                # An external worker may have had it, and forms that are valid still.
+                with suppress(PenstockError):
+                    await end_earlier_uploads(self.files, claimed)
                 await self.run(claimed)
                 return True
         return False

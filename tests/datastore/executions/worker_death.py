@@ -128,3 +128,11 @@ class MortalFiles(ForwardingFiles):
     async def copy(self, source: str, target: str, etag: str | None = None) -> None:
         self.life.spend()
         await self.files.copy(source, target, etag)
+
+    async def refuse_uploads(self, key: str) -> None:
+        self.life.spend()
+        await self.files.refuse_uploads(key)
+
+    async def delete(self, key: str) -> None:
+        self.life.spend()
+        await self.files.delete(key)
