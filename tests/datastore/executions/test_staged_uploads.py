@@ -1,4 +1,4 @@
-"""What workers elsewhere upload for their claims goes with these, wherever a process is killed."""
+"""Uploads of workers elsewhere go with their claims, wherever a process is killed."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
