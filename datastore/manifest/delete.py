@@ -8,13 +8,13 @@ from typing import NamedTuple
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.manifest.counts import remove_manifest, remove_runs_writes, run_counts
+from penstock.datastore.manifest.labels import ALL_RUNS
 from penstock.datastore.manifest.manifests import manifest_name_of
 from penstock.datastore.manifest.records import ManifestName, Run, RunName
 from penstock.datastore.manifest.rows import (
-    ALL_RUNS,
-    delete_list_line,
     history_query,
     key_of_run,
+    list_lines,
     run_of,
     tombstone,
 )
@@ -45,8 +45,9 @@ from penstock.datastore.table.port import (
 from penstock.datastore.table.sharded_counts import DELETING
 
 BATCH = 25
-EVENTS_PER_TRANSACTION = 90
-"""The events that are deleted in the run's own transaction, which takes 100 operations."""
+EVENTS_PER_TRANSACTION = 75
+"""The events that are deleted in the run's own transaction, which takes 100 operations: it also
+deletes the run, its lines in up to 20 lists, its first event and its count."""
 FENCE_RETENTION = timedelta(days=30)
 """The time for which fences are kept; no worker still writes for a lost run after that."""
 
@@ -128,8 +129,7 @@ async def _removal_writes(access: Access, run: Run, refusal: Refusal) -> list[Wr
     return [
         Write(Delete(key_of_run(run.name), still), refusal),
         *(Write(Delete(key)) for key in (*events[:1], *rest)),
-        Write(delete_list_line(run, ALL_RUNS)),
-        Write(delete_list_line(run, run.state)),
+        *(Write(Delete(key)) for key in list_lines(run)),
     ]
 
 

@@ -10,11 +10,22 @@ from typing import NamedTuple, TypeAlias
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import InvalidCursor, NotFound
+from penstock.datastore.manifest.labels import (
+    ALL_RUNS,
+    Label,
+    ListName,
+    batch_label,
+    label_problems,
+    labels_of,
+    list_name,
+    tag_label,
+)
 from penstock.datastore.manifest.manifests import Manifests, manifest_name_of
 from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName, RunState
-from penstock.datastore.manifest.rows import ALL_RUNS, event_of, key_of_run, list_key, position_of
-from penstock.datastore.manifest.rules import LAST_SECOND
+from penstock.datastore.manifest.rows import event_of, key_of_run, list_key, position_of
+from penstock.datastore.manifest.rules import LAST_SECOND, require_valid
 from penstock.datastore.manifest.runs import Runs
+from penstock.datastore.records import Tag
 from penstock.datastore.table.items import read_all
 from penstock.datastore.table.layout import MANIFEST, RUN_EVENT, RUN_LISTED
 from penstock.datastore.table.pages import Slice, Window, make_slice, query_items, read_records
@@ -35,15 +46,33 @@ LinePredicate: TypeAlias = Callable[[Attributes], bool]
 class RunListFilter:
     """The filter and order of a list of runs; `start` is inclusive and `end` exclusive.
 
-    One that is `due` need not wait until it may be tried again.
+    One that is `due` need not wait until it may be tried again. With a batch and a tag, the list of
+    the batch is read.
     """
 
     state: RunState | None = None
     to_skip: bool | None = None
     due: bool | None = None
+    batch: str | None = None
+    tag: Tag | None = None
     start: datetime | None = None
     end: datetime | None = None
     newest_first: bool = False
+
+    def require_valid(self) -> None:
+        """Raise Invalid about a label that no run can have."""
+        tags = [] if self.tag is None else [self.tag]
+        named = (
+            (name.replace("tags.0", "tag"), problem)
+            for name, problem in label_problems(tags, self.batch)
+        )
+        require_valid(named)
+
+    @property
+    def labels(self) -> list[Label]:
+        """The labels that a run must have; the first decides which list is read."""
+        batch = [] if self.batch is None else [batch_label(self.batch)]
+        return [*batch, *([] if self.tag is None else [tag_label(self.tag)])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +80,7 @@ class _RunList:
     """One stored list in the direction of the scan, with a filter of its runs."""
 
     manifest: ManifestName
-    name: str
+    name: ListName
     first: int
     last: int
     descending: bool
@@ -106,14 +135,19 @@ class RunLists:
     ) -> Slice[Run]:
         """List runs by time: `pk = RL:<manifest>:<state>`, sk between two seconds; then BatchGet.
 
-        Runs of the same second are in the order in which they were discovered.
+        The lists of a label are `RL:<manifest>:BATCH#<state>#<batch>` and
+        `RL:<manifest>:TAG#<state>#<key>#<value>`. Runs of the same second are in the order in which
+        they were discovered.
         """
+        listed.require_valid()
+        labels = listed.labels
         now = self._now()
 
         def matches_filter(run: Run) -> bool:
             skipped = listed.to_skip in (None, run.to_skip)
             due = listed.due in (None, run.is_due(now))
-            return listed.state in (None, run.state) and skipped and due
+            labelled = not labels or set(labels) <= set(labels_of(run))
+            return listed.state in (None, run.state) and skipped and due and labelled
 
         def line_matches(line: Attributes) -> bool:
             # Without a state the lines do not tell whether their runs are due.
@@ -122,13 +156,13 @@ class RunLists:
 
         lane = _RunList(
             manifest,
-            listed.state or ALL_RUNS,
+            list_name(listed.state or ALL_RUNS, labels[0] if labels else None),
             _whole_second(listed.start, 0),
             _whole_second(listed.end, LAST_SECOND + 1) - 1,
             listed.newest_first is not window.backward,
             matches_filter,
             line_matches,
-            sparse=(listed.to_skip, listed.due) != (None, None),
+            sparse=(listed.to_skip, listed.due) != (None, None) or len(labels) > 1,
         )
         return await self._merged_page(manifest, [lane], window)
 

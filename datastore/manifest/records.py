@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.manifest.retry_rules import RetryRules
-from penstock.datastore.records import StoredRecord
+from penstock.datastore.records import StoredRecord, Tag
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.keys import join_levels, split_levels
 from penstock.datastore.text import comparison_form, escape, unescape
@@ -57,6 +57,7 @@ class Action(StrEnum):
     RECOVER = "recover"
     RESET = "reset"
     RELOAD = "reload"
+    TAG = "tag"
 
 
 class ManifestName(NamedTuple):
@@ -111,8 +112,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
     The document's attributes are those from `run_id` to `loaded_by`; by themselves they always form
     a valid run. `fence` is the number of claims so far, `attempt` the number of claims of the
     present stage. `version` counts the writes. `shard` is the row of the manifest's counts in which
-    the run counts. `retry_at` is the time from which a failed run may be claimed again. `id`
-    differs from that of a deleted run of the same name.
+    the run counts. `batch` names what runs that belong together have in common, such as a day.
+    `retry_at` is the time from which a failed run may be claimed again. `id` differs from that of a
+    deleted run of the same name.
     """
 
     id: str
@@ -138,6 +140,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
     counts: dict[str, int] | None = None
     skip_reason: str | None = None
     pipeline: str | None = None
+    tags: tuple[Tag, ...] = ()
+    batch: str | None = None
     shard: int = 0
 
     @property

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import msgspec
 
+from penstock.datastore.manifest.labels import ALL_RUNS, ListName, lists_of
 from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName
 from penstock.datastore.table.commit import AlreadyDone, Refusal, Write, stale_read
 from penstock.datastore.table.items import load, overwrite
@@ -23,9 +24,6 @@ from penstock.datastore.table.port import (
     Range,
 )
 
-ALL_RUNS = "ALL"
-"""The list of every run; the others are named after their states."""
-
 
 def key_of_run(name: RunName) -> Key:
     return RUN.key(manifest=name.manifest.key_parts, run=name.run_id)
@@ -36,7 +34,7 @@ def key_bytes(name: RunName) -> int:
     return len(key_of_run(name).pk.encode(errors="replace"))
 
 
-def list_key(manifest: ManifestName, listed: str, position: str) -> Key:
+def list_key(manifest: ManifestName, listed: ListName, position: str) -> Key:
     """The key of a run's line in a list; a position is `<AddedAt>:<id>`."""
     added, _, id = position.partition(":")
     return RUN_LISTED.key(manifest=manifest.key_parts, list=listed, added=int(added), id=id)
@@ -52,6 +50,8 @@ def run_item(run: Run) -> Item:
     attributes = msgspec.to_builtins(run, builtin_types=(Decimal,))
     if run.shred_types is not None:
         attributes["ShredTypes"] = list(run.shred_types)
+    if run.tags:
+        attributes["Tags"] = list(attributes["Tags"])
     return {**RUN.item(manifest=run.name.manifest.key_parts, run=run.run_id), **attributes}
 
 
@@ -75,20 +75,19 @@ def event_of(item: Attributes) -> RunEvent:
     return load(RunEvent, item, seq=int(RUN_EVENT.sk.parse(str(item["sk"]))["seq"]))
 
 
-def list_line(run: Run, name: str) -> Put:
-    """The line of a run in a list.
+def list_lines(run: Run) -> dict[Key, Item]:
+    """The lines of a run in all lists that have it.
 
-    Its `ToSkip` allows to filter without reading the run, and so does `RetryAt` in a list by state.
+    Their `ToSkip` allows to filter without reading the run; so does `RetryAt` in lists by state.
     """
-    key = list_key(run.name.manifest, name, position_of(run))
-    line: Item = {"pk": key.pk, "sk": key.sk, "RunId": run.run_id, "ToSkip": run.to_skip}
-    if run.retry_at is not None and name != ALL_RUNS:
-        line["RetryAt"] = run.retry_at
-    return Put(line)
-
-
-def delete_list_line(run: Run, name: str) -> Delete:
-    return Delete(list_key(run.name.manifest, name, position_of(run)))
+    line: Item = {"RunId": run.run_id, "ToSkip": run.to_skip}
+    waits: Item = {} if run.retry_at is None else {"RetryAt": run.retry_at}
+    lines: dict[Key, Item] = {}
+    for listed, facts in ((ALL_RUNS, line), (run.state, {**line, **waits})):
+        for name in lists_of(run, listed):
+            key = list_key(run.name.manifest, name, position_of(run))
+            lines[key] = {"pk": key.pk, "sk": key.sk, **facts}
+    return lines
 
 
 class RunWasDeleted(Exception):
@@ -105,7 +104,7 @@ def new_rows(run: Run, event: RunEvent | None) -> list[Write]:
     Raises RunWasDeleted if a run of this name was deleted and the new run's fence is not its
     highest.
     """
-    lines = [Write(list_line(run, ALL_RUNS)), Write(list_line(run, run.state))]
+    lines = [Write(Put(line)) for line in list_lines(run).values()]
     if event is None:
         return lines
     item = event_item(run, event)
@@ -135,19 +134,9 @@ def _fence_of(standing: Item | None) -> int:
 
 
 def _list_changes(before: Run, after: Run) -> list[Operation]:
-    operations: list[Operation] = []
-    if before.state is not after.state:
-        operations.append(delete_list_line(before, before.state))
-    if _by_state(before) != _by_state(after):
-        operations.append(list_line(after, after.state))
-    if before.to_skip is not after.to_skip:
-        operations.append(list_line(after, ALL_RUNS))
-    return operations
-
-
-def _by_state(run: Run) -> tuple[object, ...]:
-    """The fields of a run that the list of its state shows."""
-    return run.state, run.to_skip, run.retry_at
+    old, new = list_lines(before), list_lines(after)
+    changed = [Put(line) for key, line in new.items() if old.get(key) != line]
+    return [*(Delete(key) for key in old if key not in new), *changed]
 
 
 def _conflict_describer(event: RunEvent) -> Refusal:

@@ -25,8 +25,8 @@ NamedProblems = Iterable[tuple[str, "str | None"]]
 
 
 def require_valid(problems: NamedProblems) -> None:
-    """Raise Invalid with every problem there is, each with its field."""
-    found = [FieldProblem([field], message) for field, message in problems if message]
+    """Raise Invalid with every problem there is, each with its field: `tags.0.key` is a path."""
+    found = [FieldProblem(field.split("."), message) for field, message in problems if message]
     if found:
         raise Invalid(found)
 

@@ -17,6 +17,7 @@ from penstock.datastore.errors import (
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.counts import key_of_manifest
 from penstock.datastore.manifest.insert import insert_run
+from penstock.datastore.manifest.labels import label_problems
 from penstock.datastore.manifest.manifests import load_manifest, may_read
 from penstock.datastore.manifest.records import (
     SUCCESS_FILE,
@@ -39,6 +40,7 @@ from penstock.datastore.manifest.rows import (
 from penstock.datastore.manifest.state_machine import advance_run
 from penstock.datastore.manifest.transitions import GiveUp, Transition
 from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.records import Tag
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.counters import choose_shard
@@ -100,8 +102,11 @@ class Discovery:
     added_by: str
     pipeline: str | None = None
     skip_reason: str | None = None
+    tags: tuple[Tag, ...] = ()
+    batch: str | None = None
 
     def problems(self) -> rules.NamedProblems:
+        yield from label_problems(self.tags, self.batch)
         yield "runId", rules.run_id_problem(self.run_id)
         yield "addedBy", rules.new_name_problem(self.added_by)
         if self.pipeline is not None:
@@ -151,6 +156,8 @@ class Runs:
             to_skip=found.skip_reason is not None,
             skip_reason=found.skip_reason,
             pipeline=found.pipeline,
+            tags=found.tags,
+            batch=found.batch,
             state=RunState.NEW,
             version=1,
             fence=0,

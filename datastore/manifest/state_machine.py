@@ -141,6 +141,7 @@ TRANSITION_RULES = (
         conditions=(lease_is_free,),
     ),
     TransitionRule(sources=(LOADED,), action=Action.RELOAD, target=PROCESSED),
+    TransitionRule(sources=tuple(RunState), action=Action.TAG),
 )
 
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.labels import label_problems
 from penstock.datastore.manifest.records import Action, Run, RunState, Stage
 from penstock.datastore.manifest.retry_rules import RetryRules
+from penstock.datastore.records import Tag
 
 Changes: TypeAlias = dict[str, Any]
 
@@ -222,6 +224,24 @@ class Unskip(Transition):
 
     def changes(self, run: Run, now: int) -> Changes:
         return {"to_skip": False, "skip_reason": None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetLabels(Transition):
+    """Give the run these tags and this batch, in place of those it has."""
+
+    action = Action.TAG
+    tags: tuple[Tag, ...]
+    batch: str | None
+
+    def problems(self) -> rules.NamedProblems:
+        return label_problems(self.tags, self.batch)
+
+    def is_repetition(self, run: Run, now: int) -> bool:
+        return (run.tags, run.batch) == (self.tags, self.batch)
+
+    def changes(self, run: Run, now: int) -> Changes:
+        return {"tags": self.tags, "batch": self.batch}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

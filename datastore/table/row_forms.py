@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.datastore.records import GroupState
-from penstock.datastore.table.keys import SEPARATOR, SHARD
+from penstock.datastore.table.keys import LEVEL, SEPARATOR, SHARD
 from penstock.datastore.table.layout import (
     AUDIO_WORD,
     EXECUTION_LISTED,
@@ -24,6 +24,7 @@ from penstock.datastore.table.layout import (
     REMOVALS,
     ROWS_LIMIT,
     RUN,
+    RUN_LISTED,
     SHARED_PIPELINE,
     TAG,
     UNFINISHED,
@@ -139,6 +140,11 @@ def _gives_up_runs(operation: Operation) -> bool:
     return _leads(RUN.pk.leader, operation.key.pk) and written.get("State") == "GIVEN_UP"
 
 
+def _lists_labelled_run(operation: Operation) -> bool:
+    pk = operation.key.pk
+    return _leads(RUN_LISTED.pk.leader, pk) and LEVEL in RUN_LISTED.pk.parse(pk)["list"]
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -162,6 +168,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(18, "Pipelines write datasets.", _writes_dataset),
     RowForm(19, "Entities of NGSI leave the directory.", _removes_entity),
     RowForm(20, "Manifests give up runs that fail again and again.", _gives_up_runs),
+    RowForm(21, "Rows list runs of manifests by tags and batches.", _lists_labelled_run),
 )
 
 

@@ -188,6 +188,7 @@ describe_values(
         Action.HEARTBEAT: "The worker renewed its lease of the run.",
         Action.PROCESSED: "The Transformer reported that its output is complete.",
         Action.LOADED: "The Loader reported that the output is loaded.",
+        Action.TAG: "A user set the tags and the batch of the run.",
         Action.FAIL: "The worker reported that it failed.",
         Action.GIVE_UP: "The last attempt ended with its lease, and nobody may try again.",
         Action.RETRY: "A user let workers try the run again at once.",

@@ -4,6 +4,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.manifest import transitions
+from penstock.datastore.manifest.labels import MAX_TAGS
 from penstock.datastore.manifest.records import ManifestName, RunName, Stage
 from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.retry_rules import (
@@ -17,7 +18,7 @@ from penstock.datastore.manifest.retry_rules import (
 from penstock.datastore.manifest.rules import MAX_COUNTS, MAX_LEASE, MAX_NAME, MAX_PROSE
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers.manifest import manifest_name
-from penstock.schema.core.context import Info, unset_to_none
+from penstock.schema.core.context import Info, TagInput, input_records, unset_to_none
 from penstock.schema.core.scalars import Long
 
 _FENCE = "The fence of the claim, as `claimRun` returned it."
@@ -25,6 +26,10 @@ _LEASE = f"The length of the lease in seconds: 1 to {MAX_LEASE}; 300 if left out
 _COUNTS = (
     f"The counts of the worker: at most {MAX_COUNTS} names. They are added to those reported "
     "before."
+)
+_TAGS = f"The tags by which lists find the manifest run: at most {MAX_TAGS}, each key once."
+_BATCH = (
+    "The name of the batch, which is what runs that belong together have in common, such as a day."
 )
 _REASON = f"The reason for the change: at most {MAX_PROSE} characters."
 _SAVED_TO = "The folder of the output, such as `s3://bucket/stage/run=1/`."
@@ -75,6 +80,8 @@ class DiscoverRunInput(RunInputFields):
         default=UNSET,
         description="The reason to skip the manifest run; if left out, it is not skipped.",
     )
+    tags: list[TagInput] | None = strawberry.field(default=UNSET, description=_TAGS)
+    batch: str | None = strawberry.field(default=UNSET, description=_BATCH)
 
 
 @strawberry.input(description="The manifest run to claim, and the worker that claims it.")
@@ -164,6 +171,17 @@ class UnskipRunInput(RunInputFields):
 
     def transition(self) -> transitions.Transition:
         return transitions.Unskip(reason=unset_to_none(self.reason))
+
+
+@strawberry.input(description="The manifest run, and its tags and its batch from now on.")
+class SetRunTagsInput(RunInputFields):
+    tags: list[TagInput] = strawberry.field(description=_TAGS)
+    batch: str | None = strawberry.field(
+        description=f"{_BATCH} Null if the manifest run belongs to none."
+    )
+
+    def transition(self) -> transitions.Transition:
+        return transitions.SetLabels(tags=input_records(self.tags), batch=self.batch)
 
 
 @strawberry.input(description="The manifest run to try again at once.")

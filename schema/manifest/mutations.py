@@ -8,7 +8,7 @@ from penstock.datastore.manifest import records
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import Transition
 from penstock.resolvers import manifest as run_resolvers
-from penstock.schema.core.context import Info, unset_to_none
+from penstock.schema.core.context import Info, input_records, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
@@ -94,6 +94,13 @@ class UnskipRunPayload:
     )
 
 
+@strawberry.type(description="The result of setting the tags and the batch of a manifest run.")
+class SetRunTagsPayload:
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The manifest run with its new tags and batch."
+    )
+
+
 @strawberry.type(description="The result of letting workers try a manifest run again.")
 class RetryRunPayload:
     run: records.Run = strawberry.field(
@@ -171,6 +178,10 @@ UnskipRunResult = Annotated[
     UnskipRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
     strawberry.union("UnskipRunResult", description=_RESULT),
 ]
+SetRunTagsResult = Annotated[
+    SetRunTagsPayload | NotFound | NotPermitted | ValidationProblem,
+    strawberry.union("SetRunTagsResult", description=_RESULT),
+]
 RetryRunResult = Annotated[
     RetryRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
     strawberry.union("RetryRunResult", description=_RESULT),
@@ -219,6 +230,8 @@ class RunMutation:
             added_by=input.added_by,
             pipeline=unset_to_none(input.pipeline),
             skip_reason=unset_to_none(input.skip_reason),
+            tags=input_records(unset_to_none(input.tags)),
+            batch=unset_to_none(input.batch),
         )
         manifest = input.run_name(info).manifest
         return DiscoverRunPayload(run=await run_resolvers.discover(info.context, manifest, found))
@@ -289,6 +302,14 @@ class RunMutation:
     @staticmethod
     async def unskip_run(info: Info, input: InputOf[inputs.UnskipRunInput]) -> UnskipRunPayload:
         return UnskipRunPayload(run=await _change_run(info, input))
+
+    @strawberry.mutation(
+        graphql_type=SetRunTagsResult,
+        description="Set the tags and the batch of a manifest run, in place of those it has.",
+    )
+    @staticmethod
+    async def set_run_tags(info: Info, input: InputOf[inputs.SetRunTagsInput]) -> SetRunTagsPayload:
+        return SetRunTagsPayload(run=await _change_run(info, input))
 
     @strawberry.mutation(
         graphql_type=RetryRunResult,

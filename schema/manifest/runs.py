@@ -19,6 +19,8 @@ from penstock.schema.core.context import (
     Info,
     Last,
     Order,
+    Tag,
+    TagInput,
     unset_to_none,
 )
 from penstock.schema.core.relay import (
@@ -155,6 +157,11 @@ class Run(Node):
     pipeline: str | None = strawberry.field(
         description="The name of the pipeline that produced the folder; null if none was given."
     )
+    tags: list[Tag] = strawberry.field(description="The tags by which lists find the manifest run.")
+    batch: str | None = strawberry.field(
+        description="The name of the batch, which is what runs that belong together have in "
+        "common, such as a day; null if the manifest run belongs to none."
+    )
     idempotency_key: str = strawberry.field(
         description="A key that identifies the latest claim in other systems; no other claim ever "
         "has the same key."
@@ -266,6 +273,17 @@ class RunQuery:
                 "left out."
             ),
         ] = UNSET,
+        tag: Annotated[
+            TagInput | None,
+            strawberry.argument(
+                description="Only manifest runs with exactly this tag; upper and lower case are "
+                "the same."
+            ),
+        ] = UNSET,
+        batch: Annotated[
+            str | None,
+            strawberry.argument(description="Only the manifest runs of the batch of this name."),
+        ] = UNSET,
         is_due: Annotated[
             bool | None,
             strawberry.argument(
@@ -301,6 +319,8 @@ class RunQuery:
             state=unset_to_none(state),
             to_skip=unset_to_none(to_skip),
             due=unset_to_none(is_due),
+            tag=None if not tag else tag.record(),
+            batch=unset_to_none(batch),
             start=_to_datetime(unset_to_none(start)),
             end=_to_datetime(unset_to_none(end)),
             newest_first=order is Order.NEWEST_FIRST,

@@ -210,6 +210,28 @@ async def test_runs_by_state_and_time(ask: Ask) -> None:
     assert await list_runs(ask, state="NEW", **window) == new
 
 
+async def test_the_runs_of_a_batch_are_listed(ask: Ask) -> None:
+    """runs of a batch, also in a state"""
+    await ask.create_groups("/usa")
+    await do(ask, "DiscoverRun", addedBy="0.4.1", batch="2018-12-11")
+    await do(ask, "DiscoverRun", addedBy="0.4.1", runId="other/")
+    assert await list_runs(ask, batch='"2018-12-11"') == [RUN_ID]
+    await do(ask, "ClaimRun", stage="TRANSFORM", owner="t")
+    assert await list_runs(ask, batch='"2018-12-11"', state="NEW") == []
+    assert await list_runs(ask, batch='"2018-12-11"', state="PROCESSING") == [RUN_ID]
+
+
+async def test_the_runs_with_a_tag_are_listed(ask: Ask) -> None:
+    """runs with a tag, also in a state"""
+    await ask.create_groups("/usa")
+    await do(ask, "DiscoverRun", addedBy="0.4.1", tags=[{"key": "country", "value": "de"}])
+    await do(ask, "DiscoverRun", addedBy="0.4.1", runId="other/")
+    german = '{key: "country", value: "de"}'
+    assert await list_runs(ask, tag=german) == [RUN_ID]
+    await do(ask, "SetRunTags", tags=[], batch=None)
+    assert await list_runs(ask, tag=german, state="NEW") == []
+
+
 async def test_the_history_tells_what_happened(ask: Ask) -> None:
     """what happened to a run"""
     run = await make_processed_run(ask)

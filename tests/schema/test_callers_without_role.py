@@ -54,6 +54,7 @@ RUNS: Mapping[str, dict[str, Any]] = {
     "RecoverRun": {"shredTypes": [], "savedTo": "s3://mine/run/"},
     "ResetRun": {"force": True, "delete": True},
     "RetryRun": {},
+    "SetRunTags": {"tags": [], "batch": None},
     "ReloadRun": {"reason": "mine", "force": True},
 }
 """The mutations of runs, each with an input that succeeds for a caller with the role."""

@@ -172,6 +172,10 @@ OTHER_CASES: dict[str, NameCase] = {
     "CreateStorageConnectionInput.name": NameCase(
         "createStorageConnection", {"name": BAD, **STORAGE}, ["name"]
     ),
+    "DiscoverRunInput.batch": NameCase(
+        "discoverRun", {**RUN, "addedBy": "t", "batch": BAD}, ["batch"]
+    ),
+    "SetRunTagsInput.batch": NameCase("setRunTags", {**RUN, "tags": [], "batch": BAD}, ["batch"]),
     "DiscoverRunInput.manifest": NameCase(
         "discoverRun", {**RUN, "manifest": BAD, "addedBy": "t"}, ["manifest"]
     ),

@@ -821,7 +821,9 @@ export type RunAction =
   /** A user set the run back to new, so that it is transformed again. */
   | "RESET"
   /** A user set a loaded run back to processed, so that it is loaded again. */
-  | "RELOAD";
+  | "RELOAD"
+  /** A user set the tags and the batch of the run. */
+  | "TAG";
 
 /** The progress of a manifest run. In the manifest table itself, tools that read only the documented attributes see `PROCESSING` as `NEW`, `LOADING` as `PROCESSED`, and `FAILED` and `GIVEN_UP` as the state before them. */
 export type RunState =

@@ -15,6 +15,7 @@ for command, name in (
     (worker.report_processed, "processed"),
     (worker.report_loaded, "loaded"),
     (worker.report_failed, "fail"),
+    (admin.set_tags, "tag"),
     (admin.retry, "retry"),
     (admin.set_retries, "retries"),
     (admin.skip, "skip"),

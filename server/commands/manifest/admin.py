@@ -8,7 +8,14 @@ from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.retry_rules import DEFAULT_ATTEMPTS, RetryRules
 from penstock.datastore.store import Session
-from penstock.server.commands.manifest.context import ManifestOptions, RunId, run_with_session
+from penstock.server.commands.manifest.context import (
+    Batch,
+    ManifestOptions,
+    RunId,
+    Tags,
+    parse_tags,
+    run_with_session,
+)
 from penstock.server.commands.manifest.printing import change_answer, manifests_answer
 from penstock.server.commands.options import StoreOptions, parse_duration
 from penstock.server.core.command_output import CommandOutput
@@ -115,6 +122,25 @@ def reset(
         )
 
     return run_with_session(options, manifest.user, work, with_files=not force)
+
+
+def set_tags(
+    run_id: RunId,
+    /,
+    *,
+    manifest: ManifestOptions,
+    tag: Tags = None,
+    batch: Batch = None,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> CommandOutput:
+    """Set the tags and the batch of a run, in place of those it has."""
+    transition = transitions.SetLabels(tags=parse_tags(tag), batch=batch)
+    run = run_with_session(
+        options,
+        manifest.user,
+        lambda session: session.runs.change(manifest.run_name(run_id), transition),
+    )
+    return change_answer(run, "Tagged")
 
 
 def retry(

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from penstock.datastore.errors import BadArgument, ExpectedFailure
 from penstock.datastore.manifest.records import ManifestName, RunName
 from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.records import Tag
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parse_group_path
 from penstock.datastore.store import Session
 from penstock.server.auth.claims import user_id_from
@@ -24,6 +25,24 @@ T = TypeVar("T")
 RunId = Annotated[
     str, Parameter(help="Path of the run's folder in its bucket, as written in the manifest.")
 ]
+
+
+Tags = Annotated[
+    list[str] | None,
+    Parameter(name="--tag", help="Tag of the run, as `country=de`; may be given many times."),
+]
+Batch = Annotated[str | None, Parameter(help="Batch of runs that belong together, such as a day.")]
+
+
+def parse_tags(texts: list[str] | None) -> tuple[Tag, ...]:
+    """Parse the values of `--tag`."""
+    tags = []
+    for text in texts or ():
+        key, separator, value = text.partition("=")
+        if not separator:
+            raise CommandFailed(f"--tag {text}: must be like country=de.", code=ExitCode.USAGE)
+        tags.append(Tag(key=key, value=value))
+    return tuple(tags)
 
 
 @Parameter(name="*")

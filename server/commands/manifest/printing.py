@@ -32,6 +32,8 @@ def run_data(run: Run) -> dict[str, Any]:
         "retryAt": run.retry_time,
         "counts": run.counts,
         "pipeline": run.pipeline,
+        "tags": {tag.key: tag.value for tag in run.tags},
+        "batch": run.batch,
         "version": run.version,
     }
 

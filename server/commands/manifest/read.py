@@ -18,6 +18,7 @@ from penstock.server.commands.manifest.context import (
     ManifestOptions,
     RunId,
     parse_group_option,
+    parse_tags,
     run_with_session,
 )
 from penstock.server.commands.manifest.printing import (
@@ -50,6 +51,8 @@ class RunFilter:
         None
     )
     until: Annotated[str | None, Parameter(help=f"Only runs added before: {_MOMENT}.")] = None
+    tag: Annotated[str | None, Parameter(help="Only runs with this tag, as `country=de`.")] = None
+    batch: Annotated[str | None, Parameter(help="Only the runs of this batch.")] = None
     due: Annotated[
         bool, Parameter(help="Only runs that need not wait until they may be tried again.")
     ] = False
@@ -68,6 +71,8 @@ class RunFilter:
         listed = RunListFilter(
             state=self.state,
             due=self.due or None,
+            tag=None if self.tag is None else parse_tags([self.tag])[0],
+            batch=self.batch,
             start=start,
             end=end,
             newest_first=self.newest_first,

@@ -9,7 +9,14 @@ from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.records import Run, Stage
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.store import Session
-from penstock.server.commands.manifest.context import ManifestOptions, RunId, run_with_session
+from penstock.server.commands.manifest.context import (
+    Batch,
+    ManifestOptions,
+    RunId,
+    Tags,
+    parse_tags,
+    run_with_session,
+)
 from penstock.server.commands.manifest.printing import change_answer, format_run, run_data
 from penstock.server.commands.options import StoreOptions, parse_duration
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
@@ -35,13 +42,23 @@ def discover(
     skip_reason: Annotated[
         str | None, Parameter(help="Skip the runs, for this reason. By default they are worked on.")
     ] = None,
+    tag: Tags = None,
+    batch: Batch = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Add runs to a manifest, which the first run creates; existing runs stay as they are."""
+    tags = parse_tags(tag)
 
     async def work(session: Session) -> list[Run]:
         found = (
-            Discovery(run_id=id, added_by=added_by, pipeline=pipeline, skip_reason=skip_reason)
+            Discovery(
+                run_id=id,
+                added_by=added_by,
+                pipeline=pipeline,
+                skip_reason=skip_reason,
+                tags=tags,
+                batch=batch,
+            )
             for id in run_ids
         )
         return [await session.runs.discover(manifest.name, each) for each in found]

@@ -101,9 +101,9 @@ async def run_faults(table: Table) -> list[str]:
     counts: Counter[Key] = Counter()
     for key, run in runs.items():
         manifest = key.pk.split(":")[1]
-        for listed in ("ALL", run["State"]):
+        for listed in (*_lists(run, "ALL"), *_lists(run, str(run["State"]))):
             place = Key(f"RL:{manifest}:{listed}", f"RL:{run['AddedAt']:010}:{run['Id']}")
-            waits = {"RetryAt": run.get("RetryAt")} if listed != "ALL" else {}
+            waits = {} if "ALL" in listed else {"RetryAt": run.get("RetryAt")}
             wanted[place] = {"RunId": run["RunId"], "ToSkip": run["ToSkip"], **waits}
         group, name = manifest.split("#")
         shard = run.get("Shard", 0)
@@ -117,6 +117,15 @@ async def run_faults(table: Table) -> list[str]:
                 wanted[key] = {"shards": "as many as there are"}
     wanted.update({Key(pk, "the manifest"): {} for pk in shards})
     return sorted([*_differences(rows, wanted, counts), *_gaps(rows, runs)])
+
+
+def _lists(run: Any, listed: str) -> Iterable[str]:
+    """The lists of a run, whose labels need no escapes."""
+    yield listed
+    if "Batch" in run:
+        yield f"BATCH#{listed}#{run['Batch'].lower()}"
+    for tag in run.get("Tags", ()):
+        yield f"TAG#{listed}#{tag['key'].lower()}#{tag['value'].lower().replace('/', '#')}"
 
 
 def _differences(

@@ -1,5 +1,7 @@
 """The rules of the fields of runs; all broken rules are reported at once."""
 
+from typing import Any
+
 import pytest
 
 from penstock.datastore.clock import Clock
@@ -105,7 +107,7 @@ async def test_an_ask_that_breaks_rules_is_told_all_of_them(
     ],
 )
 async def test_a_discovery_that_breaks_rules_is_told_all_of_them(
-    session: Session, store: Store, more: dict[str, str], fields: list[str]
+    session: Session, store: Store, more: dict[str, Any], fields: list[str]
 ) -> None:
     before = await contents(store.table)
     with pytest.raises(Invalid) as refused:

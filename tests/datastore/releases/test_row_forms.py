@@ -36,6 +36,7 @@ SAMPLES: dict[int, Operation] = {
     18: Put({"pk": "P:1", "sk": "PV:0000000001", "transformer": {"dataset": {"id": "1"}}}),
     19: Update(key=Key("NC:a:/b", "NC:01"), add={"removals": 1}),
     20: Update(key=Key("RM:/usa", "RM:snow"), set={"retries": {"maxAttempts": 5}}),
+    21: Put({"pk": "RL:/usa#snow:TAG#NEW#country#de", "sk": "RL:1660175720:1"}),
     9: Update(key=Key("NC:a:/b", "NC:01"), add={"pending": 1}, set={"open:1": "2022-08-10/1"}),
 }
 

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "6973488f98103ba5ba108deb8762ade0df6308db2649ec38325edfbbf1a2e263"
+STRUCTURE = "9e8f0440a76496e73561e0c0b6acf7a9ef7133c99c1583f66deeeba469bc452c"
 SMALL = '''
 """The fields that read data."""
 type Query {

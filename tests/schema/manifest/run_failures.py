@@ -7,6 +7,7 @@ from tests.schema.failure_case import READER, Case
 
 RUN = {"group": "/usa", "manifest": "snow", "runId": "new/"}
 RETRIES: dict[str, Any] = {"group": "/usa", "manifest": "snow", "retries": {"maxAttempts": 3}}
+LABELS: dict[str, Any] = {**RUN, "tags": [{"key": "country", "value": "de"}], "batch": "today"}
 FOLDER = "s3://bucket/run/"
 ASKS: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "claimRun": ({"stage": "TRANSFORM", "owner": "w"}, {"owner": " "}, "owner"),
@@ -46,6 +47,16 @@ OTHERS: Mapping[tuple[str, str], Case] = {
         "LIMIT_EXCEEDED",
         ["runId"],
         {"limit": "bytes of a run's key", "maximum": 1024, "actual": 1032},
+    ),
+    ("SetRunTagsResult", "NotFound"): Case(
+        "setRunTags", {**LABELS, "runId": "absent/"}, "NOT_FOUND", ["runId"]
+    ),
+    ("SetRunTagsResult", "NotPermitted"): Case("setRunTags", LABELS, "FORBIDDEN", None, {}, READER),
+    ("SetRunTagsResult", "ValidationProblem"): Case(
+        "setRunTags",
+        {**LABELS, "tags": [{"key": "k", "value": ""}]},
+        "BAD_USER_INPUT",
+        ["tags", "0", "value"],
     ),
     ("SetManifestRetriesResult", "NotFound"): Case(
         "setManifestRetries", {**RETRIES, "manifest": "x"}, "NOT_FOUND", ["manifest"]

@@ -199,6 +199,24 @@ def test_manifests_are_listed_without_one(manifest: Any) -> None:
     ]
 
 
+def test_runs_are_listed_by_tag_and_batch(manifest: Any, tmp_path: Path) -> None:
+    labels = ("--tag", "country=de", "--tag", "load=web/hourly", "--batch", "today")
+    found = manifest("discover", "a/", "b/", "--added-by", "t", *labels, "--json").data["runs"]
+    assert found[0]["tags"] == {"country": "de", "load": "web/hourly"}
+    assert found[0]["batch"] == "today"
+    assert manifest("tag", "b/", "--tag", "country=fr").code == 0
+
+    def listed_ids(*choice: str) -> list[str]:
+        return [run["runId"] for run in manifest("list", *choice, "--json").data["runs"]]
+
+    assert listed_ids("--tag", "country=de") == ["a/"]
+    assert listed_ids("--tag", "country=fr") == ["b/"]
+    assert listed_ids("--batch", "today", "--state", "new") == ["a/"]
+    refused = manifest("list", "--tag", "country")
+    assert (refused.code, refused.err) == (2, "penstock: --tag country: must be like country=de.\n")
+    rows(tmp_path)
+
+
 def test_a_run_is_given_up_and_tried_again_when_someone_says_so(
     manifest: Any, tmp_path: Path
 ) -> None:
