@@ -20,8 +20,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn, TypedDict
 
-from tests.support.patience import HUNG_SECONDS, find_limits
-
 LOADED = (
     "penstock.server.command_line",
     "penstock.server.commands.seed",
@@ -146,8 +144,10 @@ def main() -> None:
         return  # No test has started a program.
     for module in LOADED:
         import_module(module)
-    for limited, name in find_limits():
-        setattr(limited, name, HUNG_SECONDS)
+    # Programs that only give orders to this process load nothing that takes time.
+    patience = import_module("tests.support.patience")
+    for limited, name in patience.find_limits():
+        setattr(limited, name, patience.HUNG_SECONDS)
     gc.collect()
     gc.freeze()
     order = Forks(control).take_orders()
