@@ -14,11 +14,6 @@ from tests.support.stores import aws_environment, dynoxide_endpoint, moto_endpoi
 REGION = "eu-central-1"
 BUCKETS = ("penstock-files", "example-penstock-files")
 """The buckets that the pages name."""
-PATIENT_CALLS = {
-    "PENSTOCK_DYNAMODB_READ_SECONDS": "60",
-    "PENSTOCK_DYNAMODB_CALL_SECONDS": "60",
-}
-"""The longest times that the settings allow: the emulator is slow on a busy machine."""
 TABLES = ("penstock", "penstock-2027")
 CYGNUS_TABLE = "vehiclesxffffx002f4wheelsxffffcar1xffffcar"
 
@@ -37,7 +32,6 @@ def emulate_aws() -> dict[str, str]:
         "AWS_DEFAULT_REGION": REGION,
         "PENSTOCK_ENDPOINT_URL": endpoint,
         "PENSTOCK_S3_ENDPOINT_URL": s3_endpoint,
-        **PATIENT_CALLS,
     }
 
 
