@@ -32,6 +32,7 @@ SHORT = {
     "PENSTOCK_MAX_CONNECTIONS": str(CAP),
     "PENSTOCK_ADMIN_PORT": "0",
 }
+LONG = {f"PENSTOCK_{name}_SECONDS": "1000" for name in ("BODY_READ", "HEAD", "IDLE", "STALL")}
 HEAD = b"POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
 CHUNKED = HEAD + b"transfer-encoding: chunked\r\n\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n"
@@ -42,6 +43,16 @@ UNFINISHED = b"GET / HTTP/1.1\r\nhost: a\r\na: " + b"b" * 30_000
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedServer]:
     with open_attacked_server(tmp_path_factory.mktemp("connections"), SHORT) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedServer]:
+    """A server for connections that live on: on a busy machine a second passes between two bytes.
+
+    The other one ends what falls silent.
+    """
+    with open_attacked_server(tmp_path_factory.mktemp("patient"), SHORT | LONG) as found:
         yield found
 
 
@@ -228,30 +239,30 @@ def test_a_client_that_stops_sending_has_left(target: AttackedServer) -> None:
     assert_others_are_served(target)
 
 
-def test_single_bytes_make_a_request(target: AttackedServer) -> None:
-    raw = write_offence(head("dripped", 200, "userId"), target)
+def test_single_bytes_make_a_request(patient: AttackedServer) -> None:
+    raw = write_offence(head("dripped", 200, "userId"), patient)
 
     def attack() -> None:
-        with Talk(target.url) as talk:
+        with Talk(patient.url) as talk:
             for at in range(len(raw)):
                 talk.say(raw[at : at + 1])
             assert talk.reply().json == {"data": {"viewer": {"userId": "me"}}}
-            assert_good_request_is_served(talk, target)
+            assert_good_request_is_served(talk, patient)
 
-    assert_loop_goes_on(target, attack)
+    assert_loop_goes_on(patient, attack)
 
 
-def test_a_flood_in_one_piece_is_answered_in_turn(target: AttackedServer) -> None:
+def test_a_flood_in_one_piece_is_answered_in_turn(patient: AttackedServer) -> None:
     count = 3_000
 
     def attack() -> None:
-        with Talk(target.url) as talk:
+        with Talk(patient.url) as talk:
             talk.say(HEALTH * count)
-            assert_others_are_served(target)
+            assert_others_are_served(patient)
             assert {talk.reply().status for _ in range(count)} == {200}
-            assert_good_request_is_served(talk, target)
+            assert_good_request_is_served(talk, patient)
 
-    assert_loop_goes_on(target, attack)
+    assert_loop_goes_on(patient, attack)
 
 
 def test_a_flood_whose_answers_are_not_read_ends(target: AttackedServer) -> None:
@@ -286,19 +297,19 @@ UPGRADES = {
 
 @pytest.mark.parametrize("name", UPGRADES)
 def test_the_body_of_a_request_with_an_upgrade_is_no_other_request(
-    name: str, target: AttackedServer
+    name: str, patient: AttackedServer
 ) -> None:
     method, fields = UPGRADES[name]
     raw = (
-        f"{method} /graphql HTTP/1.1\r\nhost: {target.host}\r\n{fields}"
+        f"{method} /graphql HTTP/1.1\r\nhost: {patient.host}\r\n{fields}"
         f"content-length: {len(INNER)}\r\ncontent-type: application/json\r\n\r\n"
     )
-    with Talk(target.url) as talk:
+    with Talk(patient.url) as talk:
         talk.say(raw.encode() + INNER)
         reply = talk.reply()
         assert reply.status in (401, 405)
         assert "upgrade" not in reply.headers
-        assert_good_request_is_served(talk, target)
+        assert_good_request_is_served(talk, patient)
 
 
 def test_bytes_behind_a_handshake_are_frames_and_no_request(target: AttackedServer) -> None:
@@ -335,16 +346,16 @@ def test_frames_of_200_kb_before_authentication_hold_nothing(target: AttackedSer
     assert_loop_goes_on(target, attack)
 
 
-def test_bodies_of_strangers_above_64_kb_are_not_read(target: AttackedServer) -> None:
+def test_bodies_of_strangers_above_64_kb_are_not_read(patient: AttackedServer) -> None:
     def attack() -> None:
         for size in (70_000, 900_000):
             raw = HEAD + b"content-length: %d\r\n\r\n" % size + b"[" * size
-            with Talk(target.url) as talk:
+            with Talk(patient.url) as talk:
                 talk.say(raw)
                 assert talk.reply().status == 401
-                assert_good_request_is_served(talk, target)
+                assert_good_request_is_served(talk, patient)
 
-    assert_loop_goes_on(target, attack)
+    assert_loop_goes_on(patient, attack)
 
 
 def write_handshake(at: AttackedServer) -> bytes:
