@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from tests.support.parsed_modules import parse_module
 from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import environment
 from tests.support.warm_start import start_program
@@ -49,8 +50,8 @@ def test_a_token_outlives_a_slow_run() -> None:
     short = [
         f"{path.relative_to(TESTS)}:{call.lineno}"
         for path in TESTS.rglob("*.py")
-        if "sign_dev_token" in (source := path.read_text())
-        for call in ast.walk(ast.parse(source))
+        if "sign_dev_token" in path.read_text()
+        for call in ast.walk(parse_module(path))
         if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("sign_dev_token")
         for lifetime in map(ast.unparse, call.args[4:])
         if lifetime != "DEV_TOKEN_LIFETIME" and "-" not in lifetime

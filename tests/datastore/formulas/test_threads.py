@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tests.support.parsed_modules import parse_module
+
 PRODUCT = Path(__file__).parents[3]
 FLOORS = ("server", "schema", "resolvers", "datastore", "transform", "formula")
 PARSER = "penstock.formula.syntax.parser"
@@ -24,9 +26,7 @@ def modules() -> dict[str, ast.Module]:
     """Return the modules of the product, by their names."""
     files = (file for floor in FLOORS for file in sorted((PRODUCT / floor).rglob("*.py")))
     return {
-        ".".join(("penstock", *file.relative_to(PRODUCT).with_suffix("").parts)): ast.parse(
-            file.read_text("utf-8")
-        )
+        ".".join(("penstock", *file.relative_to(PRODUCT).with_suffix("").parts)): parse_module(file)
         for file in files
     }
 
