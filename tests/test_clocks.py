@@ -162,6 +162,14 @@ def released_ports(module: ast.Module) -> Iterator[Finding]:
             yield call.lineno, "a port to be released"
 
 
+def timed_draws(module: ast.Module) -> Iterator[Finding]:
+    """Find properties that fail when Hypothesis takes long to draw: they replace what we set."""
+    for call in calls(module):
+        for each in call.keywords:
+            if each.arg == "suppress_health_check" and "too_slow" not in ast.unparse(each.value):
+                yield call.lineno, "a check of the time of drawing"
+
+
 RULES: tuple[Rule, ...] = (
     times_at_import,
     short_bounds,
@@ -171,6 +179,7 @@ RULES: tuple[Rule, ...] = (
     slept_assertions,
     counted_polls,
     released_ports,
+    timed_draws,
 )
 
 
@@ -221,6 +230,7 @@ def test_each_exception_is_needed() -> None:
         (stopwatches, "began = time.monotonic()"),
         (slept_assertions, "await asyncio.sleep(0.1)\nassert done"),
         (released_ports, "probe.bind(('127.0.0.1', 0))"),
+        (timed_draws, "settings(suppress_health_check=[HealthCheck.function_scoped_fixture])"),
         (counted_polls, "for _ in range(9):\n    if done:\n        break\n    time.sleep(0.1)"),
     ],
 )

@@ -76,7 +76,10 @@ def sum_of(held: dict[str, str]) -> str:
         return short_text(sum(map(Decimal, held.values()), Decimal(0))) if held else ""
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(steps)
 async def test_rows_totals_and_history_are_those_of_a_dictionary(history: list[Step]) -> None:
     with TemporaryDirectory() as folder:

@@ -61,7 +61,7 @@ def matches(tag_set: tuple[Tag, ...], wanted: TagFilter) -> bool:
 @on_sqlite
 @settings(
     max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(
     group=st.sampled_from(PATHS),

@@ -162,7 +162,10 @@ CORRECTED = {"a": Row(NORTHWEST, 2, Decimal("-3"))}
 
 
 @example([MADE, 3, CORRECTED, None, 2, "a", 3])
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(steps)
 async def test_metrics_are_those_of_a_dictionary_now_and_in_the_past(history: list[Step]) -> None:
     with TemporaryDirectory() as folder:

@@ -55,7 +55,10 @@ async def step(
         model[at:at] = ids(added)
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(st.lists(steps, max_size=20))
 async def test_any_history_leaves_what_a_plain_list_would_be(
     history: list[Sequence[object]],

@@ -109,7 +109,9 @@ async def check_lists(store: Store, model: Model, seen_by: Caller) -> None:
 
 @on_sqlite
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(history=st.lists(st.tuples(WHICH, WHICH, ACTS), max_size=14))
 async def test_the_lists_are_what_the_formulas_say(

@@ -147,7 +147,10 @@ async def test_starts_are_bounded_and_one_too_many_changes_nothing(
     assert await contents(timed.table) == before
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), st.integers(-3, 12) | st.just("kept") | st.none()), max_size=9

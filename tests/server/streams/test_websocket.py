@@ -311,7 +311,10 @@ async def test_a_message_has_a_largest_size_in_bytes() -> None:
         assert await talk.wait_for_close() == (1009, "A message has at most 100 bytes.")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    max_examples=60,
+)
 @given(
     st.text(max_size=40)
     | st.fixed_dictionaries(
