@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
+from penstock.datastore.manifest.consumers import ConsumerStart
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.recovery import OutputLocation
@@ -65,6 +66,20 @@ async def set_retries(context: Context, name: ManifestName, retries: RetryRules 
     return changed
 
 
+async def create_consumer(
+    context: Context, of: ManifestName, consumer: str, start: ConsumerStart
+) -> Manifest:
+    """Make a consumer; later fields of the request see it, and its runs."""
+    made = await context.session.run_consumers.create(of, consumer, start)
+    return _renew_consumer(context, of, made)
+
+
+async def remove_consumer(context: Context, of: ManifestName, consumer: str) -> Manifest:
+    """Remove a consumer; later fields of the request see that."""
+    removed = await context.session.run_consumers.remove(of, consumer)
+    return _renew_consumer(context, of, removed)
+
+
 async def delete(context: Context, name: RunName, output: OutputLocation, force: bool) -> Run:
     """Delete a run; later fields of the request find it deleted."""
     context.loaders.runs.clear(name)
@@ -78,6 +93,13 @@ def _prime_runs(context: Context, found: Slice[Run]) -> Slice[Run]:
     for _, run in found.entries:
         context.loaders.runs.prime(run.name, run)
     return found
+
+
+def _renew_consumer(context: Context, of: ManifestName, consumer: Manifest) -> Manifest:
+    """Let later fields of the request see a consumer and its source as they are now."""
+    context.loaders.manifests.clear(of)
+    context.loaders.manifests.clear(consumer.full_name).prime(consumer.full_name, consumer)
+    return consumer
 
 
 def _renew_run(context: Context, written: Run) -> Run:

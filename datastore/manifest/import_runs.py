@@ -15,6 +15,7 @@ import msgspec
 from penstock.datastore.dynamodb.wire import decode
 from penstock.datastore.errors import NotFound
 from penstock.datastore.manifest import legacy_items, rules
+from penstock.datastore.manifest.consumers import Consumers
 from penstock.datastore.manifest.counts import ManifestMissing, add_runs_writes
 from penstock.datastore.manifest.insert import first_event, insert_run
 from penstock.datastore.manifest.legacy_items import ATTRIBUTES, LegacyRun
@@ -90,6 +91,8 @@ class RunImporter:
                 invalid.append(read)
         absent = await self._absent_runs([*valid.values()])
         new = len(absent) if dry_run else await self._insert_runs(absent)
+        if not dry_run:
+            await Consumers(self.runs).give([*valid.values()], manifest)
         return RunImportResult(new, len(items) - len(invalid) - new, tuple(invalid))
 
     def _read_run(self, manifest: ManifestName, item: SourceItem) -> Run | InvalidItem:

@@ -39,7 +39,7 @@ async def insert_run(
     async for _ in Attempts():
         place = new_manifest_writes(access, run) if absent else add_runs_writes([run])
         # The run comes first: if it exists, the conflicts of the other rows do not matter.
-        own = Write(Put(run_item(run), Missing()), _insert_conflict)
+        own = Write(Put(run_item(run), Missing()), run_exists)
         rows = new_rows(run, None if action is None else first_event(access, run, action))
         try:
             await commit(access.table, [own, *rows, *place, *extra_writes])
@@ -70,5 +70,6 @@ def first_event(access: Access, run: Run, action: Action) -> RunEvent:
     )
 
 
-def _insert_conflict(item: Item | None) -> Exception:
+def run_exists(item: Item | None) -> Exception:
+    """The refusal of a new run's own row: the run exists."""
     return StaleRead() if item is None else _RunExists(run_of(item))

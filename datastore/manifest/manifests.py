@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.groups.rows import count_in_group
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.counts import (
@@ -22,7 +22,7 @@ from penstock.datastore.manifest.retry_rules import RetryRules
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import load, read_or_report, read_rows
-from penstock.datastore.table.layout import MANIFEST
+from penstock.datastore.table.layout import CONSUMER_PREFIX, MANIFEST
 from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import (
     AllOf,
@@ -80,7 +80,7 @@ class Manifests:
         )
 
         def read_placed(item: Attributes) -> tuple[str, Manifest]:
-            return str(item["sk"]), load(Manifest, item, group=group)
+            return str(item["sk"]), load_manifest(group, item)
 
         found, _ = await gather(
             read_records(self.access.table, query, read_placed), self.access.require_group(group)
@@ -109,6 +109,9 @@ class Manifests:
         """Delete a manifest without runs; raises IllegalState if it has any."""
         self.access.require_role(Role.ADMIN, name.group)
         manifest = await self.one(name)
+        if manifest.consumes is not None or manifest.consumers:
+            words = f"The manifest {name.name!r} is a consumer, or has consumers: remove these."
+            raise IllegalState(words, "CONSUMED")
         await remove_manifest(self.access.table, name)
         return manifest
 
@@ -165,9 +168,15 @@ def new_manifest_writes(access: Access, run: Run) -> list[Write]:
 def _load_manifest(name: ManifestName, item: Attributes | None) -> Manifest | NotFound:
     if item is None:
         return unknown_manifest(name)
-    return read_or_report(lambda row: load_manifest(name, row), item)
+    return read_or_report(lambda row: load_manifest(name.group, row), item)
 
 
-def load_manifest(name: ManifestName, item: Attributes) -> Manifest:
+def load_manifest(group: GroupPath, item: Attributes) -> Manifest:
     """The manifest in its own row, without the runs that its shards count."""
-    return load(Manifest, item, group=name.group)
+    consumers = sorted(str(item[name]) for name in item if name.startswith(CONSUMER_PREFIX))
+    return load(Manifest, item, group=group, consumers=[*consumers])
+
+
+def consumer_attribute(name: str) -> str:
+    """The attribute by which the row of a manifest names a consumer."""
+    return f"{CONSUMER_PREFIX}{comparison_form(name)}"

@@ -58,6 +58,7 @@ class Action(StrEnum):
     RESET = "reset"
     RELOAD = "reload"
     TAG = "tag"
+    COPY = "copy"
 
 
 class ManifestName(NamedTuple):
@@ -224,6 +225,8 @@ class Manifest(StoredRecord, frozen=True, kw_only=True):
     """A manifest and the number of its runs, which lies in its own row and in `shards` others.
 
     Without rules of retries a failed run may be claimed at once, and as often as one likes.
+    `consumers` are the manifests that get its runs when they are processed; `consumes` is the one
+    whose runs this one gets, and `filled` the position up to which it has the earlier ones.
     """
 
     group: GroupPath
@@ -233,6 +236,14 @@ class Manifest(StoredRecord, frozen=True, kw_only=True):
     runs: int = 0
     shards: int = 0
     retries: RetryRules | None = None
+    consumers: tuple[str, ...] = ()
+    consumes: str | None = None
+    filled: str | None = None
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether no earlier run of the manifest that it consumes is still to be copied."""
+        return self.filled is None
 
     @property
     def full_name(self) -> ManifestName:

@@ -15,6 +15,7 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.copies import ConsumerRefused, CopyWriter
 from penstock.datastore.manifest.counts import key_of_manifest
 from penstock.datastore.manifest.insert import insert_run
 from penstock.datastore.manifest.labels import label_problems
@@ -22,6 +23,7 @@ from penstock.datastore.manifest.manifests import load_manifest, may_read
 from penstock.datastore.manifest.records import (
     SUCCESS_FILE,
     Action,
+    Manifest,
     ManifestName,
     Run,
     RunEvent,
@@ -182,11 +184,11 @@ class Runs:
         """
         self.access.require_role(Role.CONTRIBUTOR, name.manifest.group)
         rules.require_valid(transition.problems())
-        call = self.access.clock.new_id()
+        call, copies = self.access.clock.new_id(), CopyWriter(self.access)
         async for _ in Attempts():
-            run, ruled = await self._read_for(name, transition)
+            run, manifest = await self._read_for(name, transition)
             try:
-                after = advance_run(run, ruled, self._now())
+                after = advance_run(run, _under_rules(transition, manifest), self._now())
             except LeaseLost:
                 if await self._was_done(run, transition):
                     return run
@@ -198,25 +200,38 @@ class Runs:
             if after is run:
                 return run
             event = self._event(run, after, transition, call) if recorded else None
-            try:
-                await commit(self.access.table, [*changed_rows(run, after, event), *extra_writes])
-            except StaleRead:
+            given = copies.writes(after, manifest) if transition.makes_output else []
+            changed = [*changed_rows(run, after, event), *given, *extra_writes]
+            if not await self._try_commit(changed, copies):
                 continue
             self._report(after, transition.action)
             return after
         raise Unavailable("The run is being written by many at once.")
 
-    async def _read_for(self, name: RunName, transition: Transition) -> tuple[Run, Transition]:
-        """Read a run and, in the same request, the rules that the transition obeys."""
-        if not transition.obeys_retry_rules or not self._may_exist(name):
-            return await self.one(name), transition
+    async def _try_commit(self, writes: Sequence[Write], copies: CopyWriter) -> bool:
+        """Commit a change of a run; False if it must be read again."""
+        try:
+            await commit(self.access.table, writes)
+        except StaleRead:
+            return False
+        except ConsumerRefused as refused:
+            copies.learn(refused)
+            return False
+        return True
+
+    async def _read_for(self, name: RunName, transition: Transition) -> tuple[Run, Manifest | None]:
+        """Read a run and, in the same request, the manifest if the transition depends on it."""
+        depends = transition.obeys_retry_rules or transition.makes_output
+        if not depends or not self._may_exist(name):
+            return await self.one(name), None
         own, place = key_of_run(name), key_of_manifest(name.manifest)
         rows = await read_rows(self.access.table, [own, place], consistent=True)
         if own not in rows:
             raise unknown_run()
         # A manifest that is being deleted may be gone before the last of its runs.
-        retries = load_manifest(name.manifest, rows[place]).retries if place in rows else None
-        return run_of(rows[own]), replace(transition, retries=retries)
+        there = place in rows
+        manifest = load_manifest(name.manifest.group, rows[place]) if there else None
+        return run_of(rows[own]), manifest
 
     async def _give_up(self, run: Run, message: str) -> RunGivenUp:
         """Give up a run whose last attempt ended with its lease; return the error for the call."""
@@ -278,6 +293,13 @@ class Runs:
             reason=transition.reason,
             error=transition.error,
         )
+
+
+def _under_rules(transition: Transition, manifest: Manifest | None) -> Transition:
+    """The transition with the rules of retries that it obeys."""
+    if not transition.obeys_retry_rules or manifest is None:
+        return transition
+    return replace(transition, retries=manifest.retries)
 
 
 def unknown_run() -> NotFound:

@@ -30,6 +30,7 @@ class Transition:
 
     action: ClassVar[Action]
     obeys_retry_rules: ClassVar[bool] = False
+    makes_output: ClassVar[bool] = False
     stage: Stage | None = None
     fence: int | None = None
     reason: str | None = None
@@ -102,6 +103,7 @@ class MarkProcessed(Transition):
     """The Transformer has finished: the types it found, and the folder it wrote to."""
 
     action = Action.PROCESSED
+    makes_output = True
     fence: int
     shred_types: tuple[str, ...]
     saved_to: str
@@ -249,6 +251,7 @@ class Recover(Transition):
     """Mark the run as processed, since its output is complete."""
 
     action = Action.RECOVER
+    makes_output = True
     shred_types: tuple[str, ...]
     saved_to: str
 

@@ -210,6 +210,8 @@ SERVICE_PATH = row("NP:{service}", "NP:{group}:{path}")
 ENTITY = row("NE:{service}:{path}", "NE:{entity}:{type}")
 ATTRIBUTE = row("NA:{service}:{path}:{entity}:{type}", "NA:{attribute}")
 MANIFEST = row("RM:{group}", "RM:{name}", "RM")
+CONSUMER_PREFIX = "consumer:"
+"""Before the name of a consumer: an attribute of a `MANIFEST`."""
 MANIFEST_COUNT = row("RC:{manifest}", "RC:{shard.2}")
 RUN = row("R:{manifest}:{run}", "R")
 RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")

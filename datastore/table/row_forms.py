@@ -11,6 +11,7 @@ from penstock.datastore.records import GroupState
 from penstock.datastore.table.keys import LEVEL, SEPARATOR, SHARD
 from penstock.datastore.table.layout import (
     AUDIO_WORD,
+    CONSUMER_PREFIX,
     EXECUTION_LISTED,
     GROUP,
     GROUP_COUNT,
@@ -145,6 +146,18 @@ def _lists_labelled_run(operation: Operation) -> bool:
     return _leads(RUN_LISTED.pk.leader, pk) and LEVEL in RUN_LISTED.pk.parse(pk)["list"]
 
 
+def _names_consumer(operation: Operation) -> bool:
+    if not _leads(MANIFEST.sk.leader, operation.key.sk):
+        return False
+    match operation:
+        case Put(item):
+            return any(name.startswith(CONSUMER_PREFIX) for name in item)
+        case Update(set=changed):
+            return any(name.startswith(CONSUMER_PREFIX) for name in changed)
+        case _:
+            return False
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -169,6 +182,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(19, "Entities of NGSI leave the directory.", _removes_entity),
     RowForm(20, "Manifests give up runs that fail again and again.", _gives_up_runs),
     RowForm(21, "Rows list runs of manifests by tags and batches.", _lists_labelled_run),
+    RowForm(22, "Manifests have consumers.", _names_consumer),
 )
 
 

@@ -8,6 +8,7 @@ import strawberry
 
 from penstock.datastore import records
 from penstock.datastore.errors import BadArgument
+from penstock.datastore.manifest.consumers import ConsumerStart
 from penstock.datastore.manifest.records import Action, RunState, Stage
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.tag_search.tags import MAX_DEPTH, MAX_LENGTH, MAX_VALUE
@@ -179,6 +180,16 @@ describe_values(
         Stage.LOAD: "The stage in which a Loader loads the output.",
     },
 )
+strawberry.enum(
+    ConsumerStart, description="The first of the runs of a manifest that a new consumer gets."
+)
+describe_values(
+    ConsumerStart,
+    {
+        ConsumerStart.BEGINNING: "All runs that are processed, and those that will be.",
+        ConsumerStart.NOW: "The runs that are processed from now on.",
+    },
+)
 describe_values(
     Action,
     {
@@ -189,6 +200,7 @@ describe_values(
         Action.PROCESSED: "The Transformer reported that its output is complete.",
         Action.LOADED: "The Loader reported that the output is loaded.",
         Action.TAG: "A user set the tags and the batch of the run.",
+        Action.COPY: "The run was copied from the manifest that this one consumes.",
         Action.FAIL: "The worker reported that it failed.",
         Action.GIVE_UP: "The last attempt ended with its lease, and nobody may try again.",
         Action.RETRY: "A user let workers try the run again at once.",

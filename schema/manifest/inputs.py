@@ -4,6 +4,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.manifest import transitions
+from penstock.datastore.manifest.consumers import ConsumerStart
 from penstock.datastore.manifest.labels import MAX_TAGS
 from penstock.datastore.manifest.records import ManifestName, RunName, Stage
 from penstock.datastore.manifest.recovery import OutputLocation
@@ -257,6 +258,22 @@ class ManifestInputFields:
 @strawberry.input(description="The manifest to delete.")
 class DeleteManifestInput(ManifestInputFields):
     pass
+
+
+@strawberry.input(description="The manifest, and its new consumer.")
+class CreateRunConsumerInput(ManifestInputFields):
+    consumer: str = strawberry.field(
+        description="The name of the consumer's own manifest in the same group: 1 to "
+        f"{MAX_NAME} characters."
+    )
+    start: ConsumerStart = strawberry.field(
+        description="The first of the runs that the consumer gets."
+    )
+
+
+@strawberry.input(description="The manifest, and the consumer that gets no more runs of it.")
+class RemoveRunConsumerInput(ManifestInputFields):
+    consumer: str = strawberry.field(description="The name of the consumer's own manifest.")
 
 
 @strawberry.input(

@@ -139,6 +139,21 @@ class DeleteManifestPayload:
     )
 
 
+@strawberry.type(description="The result of making a consumer of a manifest.")
+class CreateRunConsumerPayload:
+    manifest: records.Manifest = strawberry.field(
+        graphql_type=Manifest, description="The consumer's own manifest."
+    )
+
+
+@strawberry.type(description="The result of removing a consumer of a manifest.")
+class RemoveRunConsumerPayload:
+    manifest: records.Manifest = strawberry.field(
+        graphql_type=Manifest,
+        description="The manifest that was the consumer's, which keeps its runs.",
+    )
+
+
 @strawberry.type(description="The result of setting the rules of retries of a manifest.")
 class SetManifestRetriesPayload:
     manifest: records.Manifest = strawberry.field(
@@ -197,6 +212,20 @@ RecoverRunResult = Annotated[
 ResetRunResult = Annotated[
     ResetRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
     strawberry.union("ResetRunResult", description=_RESULT),
+]
+CreateRunConsumerResult = Annotated[
+    CreateRunConsumerPayload | NotFound | NotPermitted | ValidationProblem | LimitExceeded,
+    strawberry.union(
+        "CreateRunConsumerResult",
+        description="The manifest of the consumer, or the reason why there is none.",
+    ),
+]
+RemoveRunConsumerResult = Annotated[
+    RemoveRunConsumerPayload | NotFound | NotPermitted,
+    strawberry.union(
+        "RemoveRunConsumerResult",
+        description="The manifest of the former consumer, or the reason why nothing changed.",
+    ),
 ]
 SetManifestRetriesResult = Annotated[
     SetManifestRetriesPayload | NotFound | NotPermitted | ValidationProblem,
@@ -359,6 +388,35 @@ class RunMutation:
             info.context, name, output, unset_to_none(input.reason), force
         )
         return ResetRunPayload(run=reset, deleted=False)
+
+    @strawberry.mutation(
+        graphql_type=CreateRunConsumerResult,
+        description="Make a consumer of a manifest: a manifest of its own that gets each run as "
+        "soon as it is processed. While `isFilled` is false, repeat the mutation to copy more of "
+        "the earlier runs. The caller must be an admin of the group.",
+    )
+    @staticmethod
+    async def create_run_consumer(
+        info: Info, input: InputOf[inputs.CreateRunConsumerInput]
+    ) -> CreateRunConsumerPayload:
+        made = await run_resolvers.create_consumer(
+            info.context, input.manifest_name(info), input.consumer, input.start
+        )
+        return CreateRunConsumerPayload(manifest=made)
+
+    @strawberry.mutation(
+        graphql_type=RemoveRunConsumerResult,
+        description="Give a consumer no more runs of a manifest. The consumer's own manifest "
+        "stays. The caller must be an admin of the group.",
+    )
+    @staticmethod
+    async def remove_run_consumer(
+        info: Info, input: InputOf[inputs.RemoveRunConsumerInput]
+    ) -> RemoveRunConsumerPayload:
+        removed = await run_resolvers.remove_consumer(
+            info.context, input.manifest_name(info), input.consumer
+        )
+        return RemoveRunConsumerPayload(manifest=removed)
 
     @strawberry.mutation(
         graphql_type=SetManifestRetriesResult,

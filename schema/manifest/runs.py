@@ -225,6 +225,17 @@ class Manifest(Node):
         description="The rules by which failed runs are tried again; null if workers can claim "
         "them at once, and as often as they like."
     )
+    consumers: list[str] = strawberry.field(
+        description="The names of the consumers: manifests that get the runs of this one when "
+        "they are processed."
+    )
+    consumes: str | None = strawberry.field(
+        description="The name of the manifest whose processed runs this one gets; null if it is "
+        "no consumer."
+    )
+    is_filled: bool = strawberry.field(
+        description="Whether no earlier run of the consumed manifest is still to be copied."
+    )
 
     is_type_of = record_type_check(records.Manifest)
 

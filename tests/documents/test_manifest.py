@@ -232,6 +232,22 @@ async def test_the_runs_with_a_tag_are_listed(ask: Ask) -> None:
     assert await list_runs(ask, tag=german, state="NEW") == []
 
 
+async def test_a_consumer_has_its_own_progress(ask: Ask) -> None:
+    """several systems read the processed runs"""
+    run = await make_processed_run(ask)
+    make = """mutation($input: CreateRunConsumerInput!) { createRunConsumer(input: $input) {
+      ...on CreateRunConsumerPayload { manifest { consumes isFilled } }
+      ...on UserError { code } } }"""
+    place = {"group": "/usa", "manifest": "snowplow"}
+    made = await ask.input(make, ROOT, **place, consumer="lake", start="BEGINNING")
+    assert made["manifest"] == {"consumes": "snowplow", "isFilled": True}
+    claim = await do(ask, "ClaimRun", manifest="lake", stage="LOAD", owner="l")
+    assert (claim["state"], claim["savedTo"]) == ("LOADING", run["savedTo"])
+    loaded = await do(ask, "MarkRunLoaded", manifest="lake", fence=claim["fence"], loadedBy="1")
+    assert loaded["state"] == "LOADED"
+    assert await list_runs(ask, state="PROCESSED") == [RUN_ID]
+
+
 async def test_the_history_tells_what_happened(ask: Ask) -> None:
     """what happened to a run"""
     run = await make_processed_run(ask)

@@ -190,6 +190,18 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
             ]
             for verb, input in RUNS.items()
         },
+        "createRunConsumer": [
+            (
+                mutation("createRunConsumer", "CreateRunConsumerInput"),
+                {"in": {**group, "manifest": "snow", "consumer": "lake", "start": "NOW"}},
+            )
+        ],
+        "removeRunConsumer": [
+            (
+                mutation("removeRunConsumer", "RemoveRunConsumerInput"),
+                {"in": {**group, "manifest": "snow", "consumer": "lake"}},
+            )
+        ],
         "setManifestRetries": [
             (
                 mutation("setManifestRetries", "SetManifestRetriesInput"),

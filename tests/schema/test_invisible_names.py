@@ -175,6 +175,11 @@ OTHER_CASES: dict[str, NameCase] = {
     "DiscoverRunInput.batch": NameCase(
         "discoverRun", {**RUN, "addedBy": "t", "batch": BAD}, ["batch"]
     ),
+    "CreateRunConsumerInput.consumer": NameCase(
+        "createRunConsumer",
+        {"group": "/usa", "manifest": "loads", "consumer": BAD, "start": "NOW"},
+        ["consumer"],
+    ),
     "SetRunTagsInput.batch": NameCase("setRunTags", {**RUN, "tags": [], "batch": BAD}, ["batch"]),
     "DiscoverRunInput.manifest": NameCase(
         "discoverRun", {**RUN, "manifest": BAD, "addedBy": "t"}, ["manifest"]
@@ -269,6 +274,7 @@ OTHERS = frozenset(
         "MetricInput.pipeline",
         "MeasureInput.output",
         "RemoveVersionLabelInput.label",
+        "RemoveRunConsumerInput.consumer",
         "RestoreVersionInput.label",
         "RowConditionInput.output",
         "RowsInput.key",

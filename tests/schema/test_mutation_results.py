@@ -11,13 +11,17 @@ import pytest
 from graphql import GraphQLUnionType
 
 from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.manifest.consumers import MAX_CONSUMERS, ConsumerStart
+from penstock.datastore.manifest.records import ManifestName
+from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.ngsi.directory import Entity
 from penstock.datastore.ngsi.reading.series import ALL_TIMES
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.resources.version_labels.labels import MAX_LABELS
-from penstock.datastore.roles import Caller, GroupPath
+from penstock.datastore.roles import ROOT as ROOT_GROUP
+from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.port import Item, Put, Update, Value
 from penstock.schema import schema
@@ -639,6 +643,15 @@ async def resources(ask: Ask) -> dict[str, str]:
     return made
 
 
+async def fill_consumers(ask: Ask) -> None:
+    """Make a manifest with as many consumers as it may have."""
+    session = ask.store.open_session(Caller("root", {ROOT_GROUP: Role.ADMIN}))
+    busy = ManifestName(GroupPath("/usa"), "busy")
+    await session.runs.discover(busy, Discovery(run_id="a/", added_by="t"))
+    for n in range(MAX_CONSUMERS):
+        await session.run_consumers.create(busy, f"consumer {n}", ConsumerStart.NOW)
+
+
 async def fill_labels(ask: Ask, id: str) -> None:
     """Give a resource as many labels as it may have."""
     kind, key = find_kind(id)
@@ -691,6 +704,7 @@ async def runs(ask: Ask) -> None:
         ("claimRun", {"stage": "LOAD", "owner": "w"}),
         ("markRunLoaded", {"fence": 2, "loadedBy": "l"}),
     )
+    await fill_consumers(ask)
     for id, count in (("new/", 1), ("loaded/", 5)):
         for field, input in steps[:count]:
             told = await ask.input(mutation(field, "NotFound"), **{**RUN, "runId": id, **input})

@@ -823,7 +823,9 @@ export type RunAction =
   /** A user set a loaded run back to processed, so that it is loaded again. */
   | "RELOAD"
   /** A user set the tags and the batch of the run. */
-  | "TAG";
+  | "TAG"
+  /** The run was copied from the manifest that this one consumes. */
+  | "COPY";
 
 /** The progress of a manifest run. In the manifest table itself, tools that read only the documented attributes see `PROCESSING` as `NEW`, `LOADING` as `PROCESSED`, and `FAILED` and `GIVEN_UP` as the state before them. */
 export type RunState =

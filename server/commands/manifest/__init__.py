@@ -18,6 +18,8 @@ for command, name in (
     (admin.set_tags, "tag"),
     (admin.retry, "retry"),
     (admin.set_retries, "retries"),
+    (admin.create_consumer, "create-consumer"),
+    (admin.remove_consumer, "remove-consumer"),
     (admin.skip, "skip"),
     (admin.unskip, "unskip"),
     (admin.recover, "recover"),

@@ -5,6 +5,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from penstock.datastore.manifest import transitions
+from penstock.datastore.manifest.consumers import ConsumerStart
+from penstock.datastore.manifest.records import Manifest
 from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.retry_rules import DEFAULT_ATTEMPTS, RetryRules
 from penstock.datastore.store import Session
@@ -186,6 +188,41 @@ def set_retries(
         lambda session: session.manifests.set_retries(manifest.name, None if none else rules),
     )
     return manifests_answer([changed])
+
+
+def create_consumer(
+    consumer: Annotated[str, Parameter(help="Name of the consumer's own manifest.")],
+    /,
+    *,
+    manifest: ManifestOptions,
+    start: Annotated[ConsumerStart, Parameter(help="The first of the runs that it gets.")],
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> CommandOutput:
+    """Make a consumer: a manifest of its own that gets each run as soon as it is processed."""
+
+    async def work(session: Session) -> Manifest:
+        while True:
+            made = await session.run_consumers.create(manifest.name, consumer, start)
+            if made.is_filled:
+                return made
+
+    return manifests_answer([run_with_session(options, manifest.user, work)])
+
+
+def remove_consumer(
+    consumer: Annotated[str, Parameter(help="Name of the consumer's own manifest.")],
+    /,
+    *,
+    manifest: ManifestOptions,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> CommandOutput:
+    """Give a consumer no more runs; its manifest stays, with the runs it has."""
+    removed = run_with_session(
+        options,
+        manifest.user,
+        lambda session: session.run_consumers.remove(manifest.name, consumer),
+    )
+    return manifests_answer([removed])
 
 
 def reload(

@@ -88,7 +88,13 @@ def _manifest_data(manifest: Manifest) -> dict[str, Any]:
         "firstDelaySeconds": rules.first_delay,
         "longestDelaySeconds": rules.longest_delay,
     }
-    return {"name": manifest.name, "runCount": manifest.runs, "retries": retries}
+    return {
+        "name": manifest.name,
+        "runCount": manifest.runs,
+        "retries": retries,
+        "consumers": list(manifest.consumers),
+        "consumes": manifest.consumes,
+    }
 
 
 def _format_retries(manifest: Manifest) -> str:

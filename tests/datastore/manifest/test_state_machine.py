@@ -304,4 +304,4 @@ def test_the_table_has_no_line_twice_and_every_action_on_a_run() -> None:
     ]
     assert len(lines) == len(set(lines))
     actions = {rule.action for rule in TRANSITION_RULES}
-    assert actions == set(Action) - {Action.DISCOVER, Action.IMPORT}
+    assert actions == set(Action) - {Action.DISCOVER, Action.IMPORT, Action.COPY}

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "9e8f0440a76496e73561e0c0b6acf7a9ef7133c99c1583f66deeeba469bc452c"
+STRUCTURE = "d73eac1ab090a28235d222338b3a73eb5ad13bec50a386248f366302d88d38f3"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -8,6 +8,7 @@ from tests.schema.failure_case import READER, Case
 RUN = {"group": "/usa", "manifest": "snow", "runId": "new/"}
 RETRIES: dict[str, Any] = {"group": "/usa", "manifest": "snow", "retries": {"maxAttempts": 3}}
 LABELS: dict[str, Any] = {**RUN, "tags": [{"key": "country", "value": "de"}], "batch": "today"}
+CONSUMER = {"group": "/usa", "manifest": "snow", "consumer": "lake", "start": "NOW"}
 FOLDER = "s3://bucket/run/"
 ASKS: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "claimRun": ({"stage": "TRANSFORM", "owner": "w"}, {"owner": " "}, "owner"),
@@ -47,6 +48,36 @@ OTHERS: Mapping[tuple[str, str], Case] = {
         "LIMIT_EXCEEDED",
         ["runId"],
         {"limit": "bytes of a run's key", "maximum": 1024, "actual": 1032},
+    ),
+    ("CreateRunConsumerResult", "NotFound"): Case(
+        "createRunConsumer", {**CONSUMER, "manifest": "x"}, "NOT_FOUND", ["manifest"]
+    ),
+    ("CreateRunConsumerResult", "NotPermitted"): Case(
+        "createRunConsumer", CONSUMER, "FORBIDDEN", None, {}, READER
+    ),
+    ("CreateRunConsumerResult", "ValidationProblem"): Case(
+        "createRunConsumer", {**CONSUMER, "consumer": "snow"}, "BAD_USER_INPUT", ["consumer"]
+    ),
+    ("CreateRunConsumerResult", "LimitExceeded"): Case(
+        "createRunConsumer",
+        {**CONSUMER, "manifest": "busy"},
+        "LIMIT_EXCEEDED",
+        ["consumer"],
+        {"limit": "consumers of a manifest", "maximum": 3, "actual": 4},
+    ),
+    ("RemoveRunConsumerResult", "NotFound"): Case(
+        "removeRunConsumer",
+        {"group": "/usa", "manifest": "snow", "consumer": "x"},
+        "NOT_FOUND",
+        ["manifest"],
+    ),
+    ("RemoveRunConsumerResult", "NotPermitted"): Case(
+        "removeRunConsumer",
+        {"group": "/usa", "manifest": "snow", "consumer": "x"},
+        "FORBIDDEN",
+        None,
+        {},
+        READER,
     ),
     ("SetRunTagsResult", "NotFound"): Case(
         "setRunTags", {**LABELS, "runId": "absent/"}, "NOT_FOUND", ["runId"]

@@ -193,10 +193,33 @@ def test_manifests_are_listed_without_one(manifest: Any) -> None:
     manifest("discover", "a/", "--added-by", "t", of="Web")
     assert manifest("list", of=None).out == "       2  snowplow\n       1  Web\n"
     listed = manifest("list", "--group", "/", "--json", of=None).data["manifests"]
+    plain: dict[str, Any] = {"retries": None, "consumers": [], "consumes": None}
     assert listed == [
-        {"name": "snowplow", "runCount": 2, "retries": None},
-        {"name": "Web", "runCount": 1, "retries": None},
+        {"name": "snowplow", "runCount": 2, **plain},
+        {"name": "Web", "runCount": 1, **plain},
     ]
+
+
+def test_a_consumer_gets_runs_until_it_is_removed(manifest: Any, tmp_path: Path) -> None:
+    manifest("discover", "a/", "b/", "--added-by", "t")
+
+    def process(run: str) -> None:
+        manifest("claim", run, "--stage", "transform", "--owner", "w1")
+        manifest("processed", run, "--fence", "1", "--saved-to", SAVED_TO)
+
+    process("a/")
+    assert manifest("create-consumer", "lake", "--start", "beginning").out == "       1  lake\n"
+    listed = manifest("list", "--json", of=None).data["manifests"]
+    assert [(each["name"], each["consumers"], each["consumes"]) for each in listed] == [
+        ("lake", [], "snowplow"),
+        ("snowplow", ["lake"], None),
+    ]
+    assert manifest("remove-consumer", "lake").code == 0
+    process("b/")
+    assert [run["runId"] for run in manifest("list", "--json", of="lake").data["runs"]] == ["a/"]
+    refused = manifest("remove-consumer", "lake")
+    assert refused.err == "penstock: NOT_FOUND: The manifest has no such consumer.\n"
+    rows(tmp_path)
 
 
 def test_runs_are_listed_by_tag_and_batch(manifest: Any, tmp_path: Path) -> None:

@@ -1,0 +1,192 @@
+"""Consumers of a manifest: manifests of their own that get each of its runs when processed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, Unavailable
+from penstock.datastore.groups.rows import count_in_group
+from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.copies import copy_for
+from penstock.datastore.manifest.counts import RUNS, key_of_manifest, unknown_manifest
+from penstock.datastore.manifest.insert import insert_run
+from penstock.datastore.manifest.labels import ALL_RUNS
+from penstock.datastore.manifest.manifests import Manifests, consumer_attribute
+from penstock.datastore.manifest.records import Action, Manifest, ManifestName, Run, RunName
+from penstock.datastore.manifest.rows import key_of_run, list_key
+from penstock.datastore.manifest.runs import Runs
+from penstock.datastore.roles import ROOT, Role
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
+from penstock.datastore.table.layout import MANIFEST
+from penstock.datastore.table.port import (
+    AllOf,
+    Compare,
+    Exists,
+    Item,
+    Missing,
+    Put,
+    Query,
+    Update,
+)
+from penstock.datastore.table.sharded_counts import DELETING
+
+MAX_CONSUMERS: Final = 3
+"""The most consumers of a manifest. A transaction has 100 operations: each copy takes up to 23, and
+the run that is processed up to 22."""
+
+PAGE: Final = 25
+PAGES: Final = 4
+"""The pages of earlier runs that one call copies: it must end before its client gives up."""
+
+FIRST: Final = "0000000000:"
+
+_SINK: Final = ManifestName(ROOT, "ngsi").text
+
+
+class ConsumerStart(StrEnum):
+    """The first runs that a new consumer gets: those that are there, or those processed later."""
+
+    BEGINNING = "beginning"
+    NOW = "now"
+
+
+@dataclass(frozen=True, slots=True)
+class Consumers:
+    """The consumers of manifests; admins of the group make and remove them."""
+
+    runs: Runs
+
+    async def create(self, of: ManifestName, consumer: str, start: ConsumerStart) -> Manifest:
+        """Make a consumer, or go on with one that has not all earlier runs yet.
+
+        A call copies some of the earlier runs; the manifest says whether that were all.
+        """
+        access, name = self.runs.access, ManifestName(of.group, consumer)
+        access.require_role(Role.ADMIN, of.group)
+        rules.require_valid([("consumer", rules.new_name_problem(consumer))])
+        source = await Manifests(access).one(of)
+        if source.consumes is not None or of.text == _SINK:
+            words = "is a consumer itself, or the manifest of the NGSI sink"
+            raise Invalid([FieldProblem(["manifest"], words)])
+        if name.text == of.text:
+            raise _name_taken()
+        if name.text not in [ManifestName(of.group, each).text for each in source.consumers]:
+            if len(source.consumers) >= MAX_CONSUMERS:
+                limit, actual = "consumers of a manifest", len(source.consumers) + 1
+                raise LimitExceeded(limit, MAX_CONSUMERS, actual, ["consumer"])
+            await self._insert(source, name, start)
+        await self._fill(source.full_name, name)
+        return await Manifests(access).one(name)
+
+    async def remove(self, of: ManifestName, consumer: str) -> Manifest:
+        """Give a consumer no more runs; its manifest stays, with the runs it has."""
+        access, name = self.runs.access, ManifestName(of.group, consumer)
+        access.require_role(Role.ADMIN, of.group)
+        found = await Manifests(access).one(name)
+        if found.consumes is None or ManifestName(of.group, found.consumes).text != of.text:
+            raise NotFound("The manifest has no such consumer.", ("consumer",))
+        await unlink_consumer(self.runs, found)
+        return await Manifests(access).one(name)
+
+    async def give(self, runs: Sequence[Run], of: ManifestName) -> None:
+        """Give processed runs that were imported to the consumers of their manifest."""
+        try:
+            source = await Manifests(self.runs.access).one(of)
+        except NotFound:
+            return
+        for consumer in source.consumers:
+            for run in runs:
+                if run.processed_at is not None:
+                    await self._copy(run, consumer)
+
+    async def _insert(self, source: Manifest, name: ManifestName, start: ConsumerStart) -> None:
+        access = self.runs.access
+        begins: Item = {"filled": FIRST} if start is ConsumerStart.BEGINNING else {}
+        row: Item = {
+            **MANIFEST.item(group=name.group, name=name.key_parts[1]),
+            "name": name.name.strip(),
+            "createdAt": access.clock.timestamp(),
+            "createdBy": access.caller.user_id,
+            "consumes": source.name,
+            RUNS: 0,
+            **begins,
+        }
+        linked = Update(
+            key=key_of_manifest(source.full_name),
+            set={consumer_attribute(name.name): name.name.strip()},
+            condition=AllOf((Exists(), Missing(DELETING))),
+        )
+        writes = [
+            Write(Put(row, Missing()), lambda _: _name_taken()),
+            Write(linked, lambda _: unknown_manifest(source.full_name)),
+            count_in_group(name.group, "grants", 1),
+        ]
+        await commit(access.table, writes)
+
+    async def _fill(self, of: ManifestName, name: ManifestName) -> None:
+        """Copy earlier runs, from where a call before stopped: `pk = RL:<manifest>:ALL`.
+
+        A run without an output is written once, unchanged: a call that reads it now and reports
+        its output later than this one reads, but that read the manifest before it had the
+        consumer, then reads both again.
+        """
+        access = self.runs.access
+        position = (await Manifests(access).one(name)).filled
+        for _ in range(PAGES):
+            if position is None:
+                return
+            start = list_key(of, ALL_RUNS, position)
+            query = Query(partition=start.pk, after=start, limit=PAGE, consistent=True)
+            page = await access.table.query(query)
+            for line in page.items:
+                await self._pass_on(RunName(of, str(line["RunId"])), name)
+            position = None if page.last is None else page.last.sk.partition(":")[2]
+            noted: Item = {} if position is None else {"filled": position}
+            gone = ("filled",) if position is None else ()
+            key, condition = key_of_manifest(name), Exists()
+            update = Update(key=key, set=noted, remove=gone, condition=condition)
+            await commit(access.table, [Write(update, lambda _: unknown_manifest(name))])
+
+    async def _pass_on(self, name: RunName, consumer: ManifestName) -> None:
+        async for _ in Attempts():
+            try:
+                run = await self.runs.one(name)
+            except NotFound:
+                return None
+            if run.processed_at is not None:
+                return await self._copy(run, consumer.name)
+            still = Compare("Version", "=", run.version)
+            touched = Update(key=key_of_run(name), add={"Version": 1}, condition=still)
+            try:
+                return await commit(self.runs.access.table, [Write(touched)])
+            except StaleRead:
+                continue
+        raise Unavailable("The run is being written by many at once.")
+
+    async def _copy(self, run: Run, consumer: str) -> None:
+        copy = copy_for(self.runs.access, run, consumer)
+        await insert_run(self.runs.access, copy, Action.COPY)
+
+
+def _name_taken() -> Invalid:
+    return Invalid([FieldProblem(["consumer"], "is the name of a manifest that exists")])
+
+
+async def unlink_consumer(runs: Runs, consumer: Manifest) -> None:
+    """Let the source of a consumer give it no more runs."""
+    source = ManifestName(consumer.group, consumer.consumes or "")
+    unlinked = Update(
+        key=key_of_manifest(source), remove=(consumer_attribute(consumer.name),), condition=Exists()
+    )
+    own = Update(
+        key=key_of_manifest(consumer.full_name), remove=("consumes", "filled"), condition=Exists()
+    )
+    gone = unknown_manifest(source)
+    await commit(
+        runs.access.table,
+        [
+            Write(unlinked, lambda _: gone),
+            Write(own, lambda _: unknown_manifest(consumer.full_name)),
+        ],
+    )
