@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,6 +23,7 @@ from playwright.async_api import (
 )
 
 from tests.browser.install import chromium
+from tests.browser.slow_answers import open_slow_proxy, slow_down
 from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import RunningServer, running_server
 
@@ -36,13 +39,23 @@ ARGUMENTS = (
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, " + ", ".join(f"EXCLUDE {host}" for host in LOCAL),
 )
-PATIENCE = 1000 * HUNG_SECONDS  # in milliseconds
+SLOW_HUNG_SECONDS = 60.0
+"""The patience of a run with slow answers, whose failures are looked for."""
 NEXT_FRAME = """() => new Promise((done) =>
   requestAnimationFrame(() => setTimeout(done)))"""
 REPORT_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI}`));
 """
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--slow-answers",
+        type=int,
+        metavar="SEED",
+        help="hold each answer to a page for a random time, and slow the page down",
+    )
 
 
 @dataclass
@@ -111,24 +124,48 @@ def sample_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
 
 
 @pytest.fixture(scope="session")
-async def browser() -> AsyncIterator[Browser]:
+async def browser(request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
     executable = chromium()
     if executable is None:
         pytest.skip("no chromium on the PATH (Debian: apt install chromium-headless-shell)")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
+    seed: int | None = request.config.getoption("slow_answers")
+    async with AsyncExitStack() as opened:
+        playwright = await opened.enter_async_context(async_playwright())
+        options: dict[str, Any] = {"executable_path": executable, "args": list(ARGUMENTS)}
+        if seed is not None:
+            url = await opened.enter_async_context(open_slow_proxy(seed))
+            options["proxy"] = {"server": url}
+        browser = await playwright.chromium.launch(**options)
+        patience = 1000 * (HUNG_SECONDS if seed is None else SLOW_HUNG_SECONDS)  # in milliseconds
+        expect.set_options(timeout=patience)
+
+        def set_up(context: BrowserContext) -> None:
+            context.set_default_timeout(patience)
+            if seed is not None:
+                context.on("page", slow_down)
+
+        browser.on("context", set_up)
         yield browser
         await browser.close()
 
 
+@asynccontextmanager
+async def visit_of(
+    browser: Browser, url: str, data_dir: Path, **options: Any
+) -> AsyncIterator[Visit]:
+    """Open a fresh profile for a server, with options of the context."""
+    size = {"width": 1400, "height": 900}
+    context = await browser.new_context(**{"viewport": size, **options})
+    await context.add_init_script(REPORT_VIOLATIONS)
+    visit = Visit(await context.new_page(), context, url, data_dir)
+    visit.watch()
+    try:
+        yield visit
+    finally:
+        await context.close()
+
+
 @pytest.fixture
 async def visit(browser: Browser, sample_server: RunningServer) -> AsyncIterator[Visit]:
-    context = await browser.new_context(viewport={"width": 1400, "height": 900})
-    context.set_default_timeout(PATIENCE)
-    expect.set_options(timeout=PATIENCE)
-    await context.add_init_script(REPORT_VIOLATIONS)
-    page, server = await context.new_page(), sample_server
-    visit = Visit(page=page, context=context, base_url=server.url, data_dir=server.data_dir)
-    visit.watch()
-    yield visit
-    await context.close()
+    async with visit_of(browser, sample_server.url, sample_server.data_dir) as visit:
+        yield visit

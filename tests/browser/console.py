@@ -3,16 +3,14 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from playwright.async_api import Browser, Download, Page, Response, expect
+from playwright.async_api import Download, Page, Response, expect
 
 from penstock.server.auth.dev_sessions import issue_code
-from tests.browser.conftest import LOCAL, PATIENCE, REPORT_VIOLATIONS, Visit
+from tests.browser.conftest import LOCAL, Visit
 from tests.install import ROOT
 
 AXE = ROOT / "console" / "node_modules" / "axe-core" / "axe.min.js"
@@ -73,24 +71,6 @@ async def type_into(page: Page, name: str, text: str) -> None:
     await tab_to(page, name)
     await page.keyboard.press("Control+A")
     await page.keyboard.type(text)
-
-
-@asynccontextmanager
-async def visit_of(
-    browser: Browser, url: str, data_dir: Path, **options: Any
-) -> AsyncIterator[Visit]:
-    """Open a fresh profile for a server, with options of the context."""
-    size = {"width": 1400, "height": 900}
-    context = await browser.new_context(**{"viewport": size, **options})
-    context.set_default_timeout(PATIENCE)
-    expect.set_options(timeout=PATIENCE)
-    await context.add_init_script(REPORT_VIOLATIONS)
-    visit = Visit(await context.new_page(), context, url, data_dir)
-    visit.watch()
-    try:
-        yield visit
-    finally:
-        await context.close()
 
 
 async def open_console(visit: Visit, path: str = "/") -> Page:

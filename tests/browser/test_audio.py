@@ -15,7 +15,6 @@ from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.samples.audio import audio_samples
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
-from tests.browser.conftest import PATIENCE
 from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import RunningServer, running_server
 
@@ -62,7 +61,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
 @pytest.fixture
 async def page(browser: Browser, server: RunningServer) -> AsyncIterator[Page]:
     context = await browser.new_context()
-    context.set_default_timeout(PATIENCE)
     page = await context.new_page()
     await page.goto(f"{server.url}/healthz")
     yield page

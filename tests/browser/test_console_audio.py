@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Page, expect
 from penstock.datastore.audio.records import Tags
 from penstock.server.samples.sounds.tags import png
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import (
     ask,
     assert_quiet,
@@ -20,7 +20,6 @@ from tests.browser.console import (
     open_console,
     press_on,
     tab_to,
-    visit_of,
 )
 from tests.install import skip_reason
 

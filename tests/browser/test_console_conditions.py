@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
 from penstock.server.auth.dev_sessions import issue_code
-from tests.browser.conftest import LOCAL, Visit
+from tests.browser.conftest import LOCAL, Visit, visit_of
 from tests.browser.console import (
     CONCRETE,
     EVERY_RULE,
@@ -24,7 +24,6 @@ from tests.browser.console import (
     path_of,
     paths_of_all_screens,
     pipeline_id,
-    visit_of,
     write_csv,
 )
 from tests.browser.test_console_editor import make_pipeline

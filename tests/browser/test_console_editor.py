@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import (
     ask,
     assert_quiet,
@@ -15,7 +15,6 @@ from tests.browser.console import (
     path_of,
     press_on,
     type_into,
-    visit_of,
 )
 from tests.install import skip_reason
 

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, Route, expect
 
 from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import (
     CONCRETE,
     ask,
@@ -21,7 +21,6 @@ from tests.browser.console import (
     path_of,
     paths_of_all_screens,
     pipeline_id,
-    visit_of,
 )
 from tests.install import skip_reason
 from tests.support.server_process import RunningServer

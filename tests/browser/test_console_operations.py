@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Locator, Route, expect
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.server.runtime.stores import FILES
 from penstock.server.settings.key_files import url_key
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import (
     ask,
     assert_quiet,
@@ -21,7 +21,6 @@ from tests.browser.console import (
     open_console,
     press_on,
     type_into,
-    visit_of,
 )
 from tests.install import skip_reason
 from tests.support.server_process import running_server

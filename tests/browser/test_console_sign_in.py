@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from tests.browser.conftest import Visit
-from tests.browser.console import visit_of
+from tests.browser.conftest import Visit, visit_of
 from tests.browser.sign_in_issuer import AUDIENCE, CLIENT, SignInIssuer, open_sign_in_issuer
 from tests.install import skip_reason
 from tests.support.server_process import running_server

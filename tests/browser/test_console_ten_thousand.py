@@ -9,8 +9,8 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from penstock.server.samples.catalogue import SampleResource, sample_pipelines
-from tests.browser.conftest import Visit
-from tests.browser.console import assert_quiet, find_faults, open_console, visit_of
+from tests.browser.conftest import Visit, visit_of
+from tests.browser.console import assert_quiet, find_faults, open_console
 from tests.browser.large_store import ORIGINALS, SIZE, fill_large_store
 from tests.install import skip_reason
 from tests.support.server_process import RunningServer, running_server

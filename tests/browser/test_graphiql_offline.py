@@ -14,8 +14,7 @@ from playwright.async_api import Browser, Locator, Page, Response, expect
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_sessions import issue_code
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
-from tests.browser.conftest import LOCAL, Visit
-from tests.browser.console import visit_of
+from tests.browser.conftest import LOCAL, Visit, visit_of
 from tests.support.server_process import RunningServer
 
 pytestmark = pytest.mark.runs_together("browser")
