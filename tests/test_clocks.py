@@ -25,7 +25,16 @@ NOW = {"now", "utcnow", "today", "monotonic", "perf_counter", "sign_dev_token", 
 STOPWATCHES = {"monotonic", "perf_counter"}
 WAITS = {"timeout", "wait_for", "create_connection"}
 REQUESTS = {"get", "post", "put", "delete", "request", "stream", "Client", "AsyncClient"}
+PAGES = "from playwright.async_api import expect"
+PAUSES_OF_PAGES = {"wait_for_timeout", "wait_for_load_state"}
+READS_OF_PAGES = {
+    *("all_inner_texts", "all_text_contents", "count", "get_attribute", "inner_html"),
+    *("inner_text", "input_value", "is_checked", "is_disabled", "is_enabled", "is_hidden"),
+    *("is_visible", "text_content"),
+}
 ALLOWED = {
+    "browser/test_graphiql_offline.py: an assertion on a page that may still change": "a count"
+    " that is too small at first is no failure either",
     "documents/test_pipelines.py: a sleep before an assertion": "two changes have different times",
     "schema/executions/test_executions.py: a bound of 0.01 s": "only the pace of a poll",
     "schema/test_subscriptions.py: a bound of 0.01 s": "waits for what never comes",
@@ -170,6 +179,21 @@ def timed_draws(module: ast.Module) -> Iterator[Finding]:
                 yield call.lineno, "a check of the time of drawing"
 
 
+def hasty_reads(module: ast.Module) -> Iterator[Finding]:
+    """Find what reads a page of a browser once, where `expect` waits until it has changed."""
+    imports = (node.module for node in nodes(module) if isinstance(node, ast.ImportFrom))
+    if "playwright.async_api" not in imports:
+        return
+    for call in calls(module):
+        if name_of(call) in PAUSES_OF_PAGES:
+            yield call.lineno, "a pause of a page"
+    for node in nodes(module):
+        if isinstance(node, ast.Assert):
+            for one in ast.walk(node.test):
+                if isinstance(one, ast.Await) and name_of(one.value) in READS_OF_PAGES:
+                    yield one.lineno, "an assertion on a page that may still change"
+
+
 RULES: tuple[Rule, ...] = (
     times_at_import,
     short_bounds,
@@ -180,6 +204,7 @@ RULES: tuple[Rule, ...] = (
     counted_polls,
     released_ports,
     timed_draws,
+    hasty_reads,
 )
 
 
@@ -231,6 +256,9 @@ def test_each_exception_is_needed() -> None:
         (slept_assertions, "await asyncio.sleep(0.1)\nassert done"),
         (released_ports, "probe.bind(('127.0.0.1', 0))"),
         (timed_draws, "settings(suppress_health_check=[HealthCheck.function_scoped_fixture])"),
+        (hasty_reads, f"{PAGES}\nassert await page.locator('li').count() == 2"),
+        (hasty_reads, f"{PAGES}\nassert 'a' in await cell.inner_text()"),
+        (hasty_reads, f"{PAGES}\nawait page.wait_for_load_state('networkidle')"),
         (counted_polls, "for _ in range(9):\n    if done:\n        break\n    time.sleep(0.1)"),
     ],
 )
@@ -247,6 +275,7 @@ def test_each_rule_finds_its_class(rule: Rule, code: str) -> None:
         "httpx.AsyncClient(transport=ASGITransport(app))",
         "await asyncio.sleep(0)\nassert done",
         "for n in range(9):\n    time.sleep(0.1)",
+        f"{PAGES}\nawait expect(cell).to_have_text('a')\nassert all.count(1) == 2",
     ],
 )
 def test_what_depends_on_no_time_is_left_alone(code: str) -> None:

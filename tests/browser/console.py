@@ -3,15 +3,18 @@
 import asyncio
 import json
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from playwright.async_api import Download, Page, Response, expect
+from playwright.async_api import Download, Locator, Page, Request, Response, expect
 
 from penstock.server.auth.dev_sessions import issue_code
 from tests.browser.conftest import LOCAL, Visit
 from tests.install import ROOT
+from tests.support.patience import until
 
 AXE = ROOT / "console" / "node_modules" / "axe-core" / "axe.min.js"
 EVERY_RULE = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -52,12 +55,14 @@ FOCUSED_NAME = """() => {
 
 
 async def tab_to(page: Page, name: str) -> None:
-    """Press Tab until a control whose name begins so has the focus."""
-    for _ in range(120):
+    """Press Tab until a control whose name begins so has the focus; it may be still to come."""
+
+    async def reaches_it() -> bool:
         await page.keyboard.press("Tab")
-        if (await page.evaluate(FOCUSED_NAME)).startswith(name):
-            return
-    raise AssertionError(f"Tab never reaches {name!r}")
+        focused: str = await page.evaluate(FOCUSED_NAME)
+        return focused.startswith(name)
+
+    await until(reaches_it)
 
 
 async def press_on(page: Page, name: str) -> None:
@@ -71,6 +76,14 @@ async def type_into(page: Page, name: str, text: str) -> None:
     await tab_to(page, name)
     await page.keyboard.press("Control+A")
     await page.keyboard.type(text)
+
+
+@asynccontextmanager
+async def closing_dialog(page: Page) -> AsyncIterator[Locator]:
+    """The dialog of the page, and a step that closes it: before that, it covers what is behind."""
+    dialog = page.get_by_role("dialog")
+    yield dialog
+    await expect(dialog).to_have_count(0)
 
 
 async def open_console(visit: Visit, path: str = "/") -> Page:
@@ -132,12 +145,22 @@ async def run_rows(page: Page, rows: int = 1, name: str = "rows.csv") -> str:
     return found
 
 
+def documents() -> dict[str, str]:
+    """Return the operations of the console by their digests."""
+    own: dict[str, str] = json.loads((ROOT / "server/console/dist/documents.json").read_text())
+    return own
+
+
+def operation_of(request: Request) -> str:
+    """Return the name of the operation of the console that a request is of; empty if of none."""
+    body = json.loads(request.post_data or "{}")
+    _, _, named = documents().get(body.get("documentId"), "").partition(" ")
+    return re.split(r"[({\s]", named)[0]
+
+
 def is_answer_to(answer: Response, operation: str) -> bool:
     """Whether the answer is that to an operation of the console."""
-    own = json.loads((ROOT / "server/console/dist/documents.json").read_text())
-    body = json.loads(answer.request.post_data or "{}")
-    document: str = own.get(body.get("documentId"), "")
-    return document.startswith((f"query {operation}(", f"mutation {operation}("))
+    return answer.url.endswith("/graphql") and operation_of(answer.request) == operation
 
 
 async def paths_of_all_screens(page: Page) -> tuple[str, ...]:

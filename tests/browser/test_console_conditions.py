@@ -7,13 +7,14 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, Page, Route, expect
+from playwright.async_api import Browser, Route, expect
 
 from penstock.server.auth.dev_sessions import issue_code
 from tests.browser.conftest import LOCAL, Visit, visit_of
 from tests.browser.console import (
     CONCRETE,
     EVERY_RULE,
+    FOCUSED_NAME,
     RULES_OF_COLOURS,
     ask,
     assert_quiet,
@@ -24,6 +25,7 @@ from tests.browser.console import (
     path_of,
     paths_of_all_screens,
     pipeline_id,
+    press_on,
     write_csv,
 )
 from tests.browser.test_console_editor import make_pipeline
@@ -38,10 +40,6 @@ pytestmark = [
 WIDTHS = (390, 768, 1440)
 THEMES: dict[Literal["light", "dark"], object] = {"light": EVERY_RULE, "dark": RULES_OF_COLOURS}
 STYLES = ROOT / "console" / "app" / "style.css"
-FOCUSED = """() => {
-  const element = document.activeElement;
-  return element.matches("a, button, summary") ? element.textContent || element.ariaLabel : "";
-}"""
 LINES = "(element) => new Set([...element.getClientRects()].map(({ y }) => y)).size"
 OVERFLOWS = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
@@ -105,32 +103,19 @@ async def test_the_chosen_theme_is_kept(visit: Visit) -> None:
     await expect(page.get_by_label("Theme")).to_have_value("dark")
 
 
-async def press_until(page: Page, key: str, text: str) -> None:
-    """Press a key until what has the focus shows the text."""
-    for _ in range(80):
-        if text in (await page.evaluate(FOCUSED) or ""):
-            return
-        await page.keyboard.press(key)
-    raise AssertionError(f"{key} never reaches {text!r}")
-
-
 async def test_the_keyboard_alone_finds_a_pipeline_and_opens_it(visit: Visit) -> None:
     page = await open_console(visit)
     await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
     await page.keyboard.press("Tab")
-    assert await page.evaluate(FOCUSED) == "To the screen"
+    assert await page.evaluate(FOCUSED_NAME) == "To the screen"
     await page.keyboard.press("Enter")
-    await press_until(page, "Tab", "material")
-    await page.keyboard.press("Enter")
+    await press_on(page, "material")
     await expect(page.get_by_role("button", name="Below material")).to_be_visible()
-    await press_until(page, "Tab", "Below material")
-    await page.keyboard.press("Enter")
+    await press_on(page, "Below material")
     await expect(page.get_by_role("button", name=re.compile("^concrete"))).to_be_visible()
-    await press_until(page, "Tab", "concrete")
-    await page.keyboard.press("Enter")
+    await press_on(page, "concrete")
     await expect(page.get_by_role("list", name="Filter")).to_have_text("material material/concrete")
-    await press_until(page, "Tab", CONCRETE)
-    await page.keyboard.press("Enter")
+    await press_on(page, CONCRETE)
     await expect(page.get_by_role("heading", name=CONCRETE)).to_be_visible()
     await page.go_back()
     await expect(page.get_by_role("list", name="Filter")).to_have_text("material material/concrete")

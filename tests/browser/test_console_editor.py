@@ -9,6 +9,7 @@ from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import (
     ask,
     assert_quiet,
+    closing_dialog,
     find_faults,
     go_to,
     open_console,
@@ -193,7 +194,8 @@ async def test_a_pipeline_is_deleted_only_when_its_name_is_typed(visit: Visit) -
     await dialog.get_by_label("Type its name to delete it").fill("console:deletes")
     await expect(last).to_be_disabled()
     await dialog.get_by_label("Type its name to delete it").fill("console:deleted")
-    await last.click()
+    async with closing_dialog(page):
+        await last.click()
     await expect(page.get_by_role("heading", name="Pipelines")).to_be_visible()
     await go_to(visit, path_of("pipelines", id))
     await expect(page.get_by_role("heading", name="There is no such pipeline")).to_be_visible()

@@ -18,11 +18,13 @@ from tests.browser.console import (
     go_to,
     go_to_inside,
     open_console,
+    operation_of,
     path_of,
     paths_of_all_screens,
     pipeline_id,
 )
 from tests.install import skip_reason
+from tests.support.patience import until
 from tests.support.server_process import RunningServer
 
 pytestmark = [
@@ -151,13 +153,13 @@ async def test_back_and_reload_keep_the_place_and_a_new_screen_begins_at_its_top
     await page.get_by_role("button", name="More pipelines").click()
     links = page.get_by_role("region", name="Pipelines").get_by_role("link")
     await expect(links.nth(25)).to_be_attached()
+    await visit.settle()
     await links.nth(25).scroll_into_view_if_needed()
     place = await page.evaluate("() => scrollY")
     assert place > 1000
     await links.nth(25).click()
     await expect(page.get_by_role("navigation", name="Parts of the pipeline")).to_be_visible()
-    assert await page.evaluate("() => scrollY") == 0
-    assert await page.evaluate("() => document.activeElement.id") == "screen"
+    await page.wait_for_function("() => scrollY === 0 && document.activeElement.id === 'screen'")
     await page.get_by_role("link", name="Lineage").click()
     await page.reload()
     await expect(page.get_by_role("region", name="Outputs")).to_be_visible()
@@ -171,6 +173,7 @@ async def test_back_and_reload_keep_the_place_and_a_new_screen_begins_at_its_top
 async def test_going_back_returns_to_the_place_in_a_long_list(visit: Visit) -> None:
     page = await open_console(visit)
     links = page.get_by_role("region", name="Pipelines").get_by_role("link")
+    await visit.settle()  # what comes late moves what is below it
     await links.nth(15).scroll_into_view_if_needed()
     place = await page.evaluate("() => scrollY")
     assert place > 500
@@ -242,20 +245,25 @@ async def test_a_star_answers_at_once_and_a_refusal_takes_it_back(visit: Visit) 
     answered = asyncio.Event()
 
     async def refuse(route: Route) -> None:
+        if operation_of(route.request) != "SetFavourite":
+            await route.continue_()
+            return
         await answered.wait()
         error = {"message": "Not today.", "extensions": {"code": "UNAVAILABLE"}}
         await route.fulfill(json={"errors": [error]})
 
-    await page.route("**/graphql", refuse, times=1)
+    await page.route("**/graphql", refuse)
     await star.click()
     await expect(star).to_have_attribute("aria-pressed", "true")
     answered.set()
     await expect(page.get_by_role("alert")).to_contain_text("Not today.")
     await expect(star).to_have_attribute("aria-pressed", "false")
+    await page.unroute_all(behavior="wait")
     await star.click()
     await expect(star).to_have_attribute("aria-pressed", "true")
-    starred = "{ audios(first: 50) { nodes { title favouriteAt } } }"
-    while True:
-        nodes = (await ask(page, starred))["nodes"]
-        if any(one["title"] == "Overtones" and one["favouriteAt"] for one in nodes):
-            break
+
+    async def is_kept() -> bool:
+        nodes = (await ask(page, "{ audios(first: 50) { nodes { title favouriteAt } } }"))["nodes"]
+        return any(one["title"] == "Overtones" and one["favouriteAt"] for one in nodes)
+
+    await until(is_kept)

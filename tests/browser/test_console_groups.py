@@ -9,6 +9,7 @@ from tests.browser.conftest import Visit
 from tests.browser.console import (
     ask,
     assert_quiet,
+    closing_dialog,
     find_faults,
     go_to,
     open_console,
@@ -29,19 +30,20 @@ async def test_the_tree_says_why_a_role_holds_and_a_group_goes_by_its_path(visit
     await expect(page.get_by_text("You are admin here, because of your role at /.")).to_be_visible()
     await page.get_by_role("button", name="New group below").click()
     await page.get_by_label("Last part of the path").fill("console")
-    await page.get_by_role("dialog").get_by_role("button", name="Create").click()
+    async with closing_dialog(page) as dialog:
+        await dialog.get_by_role("button", name="Create").click()
     tree = page.get_by_role("navigation", name="Tree of groups")
     await tree.get_by_role("button", name="Below /eu", exact=True).click()
     await tree.get_by_role("button", name="console", exact=True).click()
     await expect(page.get_by_role("heading", name="/eu/console")).to_be_visible()
     await change_group(page)
     await page.get_by_role("button", name="Delete", exact=True).click()
-    dialog = page.get_by_role("dialog")
     await expect(dialog).to_contain_text("0 groups directly below")
     last = dialog.get_by_role("button", name="Delete the group")
     await expect(last).to_be_disabled()
     await dialog.get_by_label("Type /eu/console to delete it").fill("/eu/console")
-    await last.click()
+    async with closing_dialog(page):
+        await last.click()
     await expect(page.get_by_role("heading", name="/eu", exact=True)).to_be_visible()
     await expect(tree.get_by_role("button", name="console", exact=True)).to_have_count(0)
     assert_quiet(visit)
@@ -62,8 +64,8 @@ async def change_group(page: Page) -> None:
     await page.keyboard.press("Enter")  # adds the tag
     await dialog.get_by_role("checkbox", name="Enabled").uncheck()
     assert await find_faults(page) == []
-    await dialog.get_by_role("button", name="Save").click()
-    await expect(dialog).to_have_count(0)
+    async with closing_dialog(page):
+        await dialog.get_by_role("button", name="Save").click()
     await expect(group.get_by_text("Nothing is made, changed or started here")).to_be_visible()
     await expect(group.get_by_text("Meters on trial")).to_be_visible()
     await expect(group.get_by_role("list", name="Tags")).to_have_text("kind trial")
@@ -79,10 +81,12 @@ async def change_group(page: Page) -> None:
     await dialog.get_by_label("Last part of the path").fill("below")
     await page.keyboard.press("Enter")
     await expect(dialog.get_by_role("alert")).to_contain_text("The group /eu/console is disabled")
-    await page.keyboard.press("Escape")
+    async with closing_dialog(page):
+        await page.keyboard.press("Escape")
     await group.get_by_role("button", name="Change").click()
     await dialog.get_by_role("checkbox", name="Enabled").check()
-    await dialog.get_by_role("button", name="Save").click()
+    async with closing_dialog(page):
+        await dialog.get_by_role("button", name="Save").click()
     await expect(group.get_by_text("Nothing is made")).to_have_count(0)
     assert await ask(page, STATE) == {**changed, "state": "ENABLED", "disabledThrough": None}
 
@@ -99,7 +103,8 @@ async def test_the_secret_of_a_key_is_shown_once_and_kept_nowhere(visit: Visit) 
     secret = await dialog.locator("code").inner_text()
     stored = await page.evaluate("() => JSON.stringify([{...sessionStorage}, {...localStorage}])")
     assert secret not in stored
-    await press_on(page, "I have kept it")
+    async with closing_dialog(page):
+        await press_on(page, "I have kept it")
     keys = page.get_by_role("region", name="API keys")
     await expect(keys).to_contain_text("console key")
     assert secret not in await page.content()
@@ -135,14 +140,15 @@ async def test_a_deletion_counts_what_goes_and_its_job_shows_how_far_it_is(visit
         ["1 group directly below, and all below these", "30 resources", "30 versions"]
     )
     assert await find_faults(page) == []
-    await page.keyboard.press("Escape")
-    await expect(dialog).to_have_count(0)
+    async with closing_dialog(page):
+        await page.keyboard.press("Escape")
     # By the keyboard alone.
     await tab_to(page, "Delete")
     await page.keyboard.press("Enter")
     await tab_to(page, "Type /eu/leaving to delete it")
     await page.keyboard.type("/eu/leaving")
-    await page.keyboard.press("Enter")
+    async with closing_dialog(page):
+        await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="/eu", exact=True)).to_be_visible()
     job = page.get_by_role("region", name="Jobs").get_by_role("listitem").first
     await expect(job).to_contain_text("delete group done")

@@ -6,7 +6,14 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import ask, assert_quiet, open_console, press_on, tab_to
+from tests.browser.console import (
+    ask,
+    assert_quiet,
+    closing_dialog,
+    open_console,
+    press_on,
+    tab_to,
+)
 from tests.install import skip_reason
 
 pytestmark = [
@@ -40,9 +47,9 @@ async def test_a_value_of_a_metric_leads_to_its_rows_and_a_row_to_its_formula(
     value = Decimal(await shown.get_by_role("cell").nth(2).inner_text())
     await press_on(page, "What 2024-02 /usa/northwest is made of")
     sources = table.get_by_role("link", name="6 rows")
+    await expect(sources).to_have_count(2)
     parts = await table.get_by_role("listitem").all_inner_texts()
     assert sum(Decimal(one.rpartition(" ")[2]) for one in parts) == value
-    await expect(sources).to_have_count(2)
     await tab_to(page, "6 rows")
     await press_on(page, "6 rows")
     await expect(page.get_by_role("heading", name="Rows of energy:monthly")).to_be_visible()
@@ -101,7 +108,8 @@ async def test_a_metric_is_defined_changed_and_deleted(visit: Visit) -> None:
     await page.get_by_role("button", name="Delete", exact=True).click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Type its name to delete it").fill("console:watched")
-    await dialog.get_by_role("button", name="Delete the metric").click()
+    async with closing_dialog(page):
+        await dialog.get_by_role("button", name="Delete the metric").click()
     await expect(page.get_by_role("heading", name="Metrics", exact=True)).to_be_visible()
     assert (await ask(page, WATCHED))["nodes"] == []
     assert_quiet(visit)

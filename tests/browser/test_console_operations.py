@@ -16,6 +16,7 @@ from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import (
     ask,
     assert_quiet,
+    closing_dialog,
     find_faults,
     go_to,
     open_console,
@@ -23,6 +24,7 @@ from tests.browser.console import (
     type_into,
 )
 from tests.install import skip_reason
+from tests.support.patience import until
 from tests.support.server_process import running_server
 
 pytestmark = [
@@ -46,7 +48,8 @@ async def test_a_run_is_skipped_with_a_reason_that_its_history_keeps(visit: Visi
     # By the keyboard alone.
     await press_on(page, f"Skip: {run}")
     await type_into(page, "Reason, for the history", "seen in the console")
-    await page.keyboard.press("Enter")
+    async with closing_dialog(page):
+        await page.keyboard.press("Enter")
     runs = page.get_by_role("region", name="All runs")
     card = runs.get_by_role("listitem").filter(has_text=run)
     await expect(card.get_by_text("Skipped: seen in the console")).to_be_visible()
@@ -109,9 +112,10 @@ async def test_a_run_whose_worker_died_is_stuck_and_starts_again_for_a_reason(
     await take_step(card, "Recover", "seen in the bucket")
     await expect(dialog.get_by_role("alert")).to_contain_text("There is no _SUCCESS in")
     assert await ask(page, RUN, r=run) == held
-    await page.keyboard.press("Escape")
-    await expect(dialog).to_have_count(0)
-    await take_step(card, "Start again", "the worker's machine is gone")
+    async with closing_dialog(page):
+        await page.keyboard.press("Escape")
+    async with closing_dialog(page):
+        await take_step(card, "Start again", "the worker's machine is gone")
     await expect(card).to_have_count(0)
     assert await ask(page, RUN, r=run) == {"state": "NEW", "leaseOwner": None}
     # Another worker writes the output, and dies before it says so.
@@ -119,8 +123,10 @@ async def test_a_run_whose_worker_died_is_stuck_and_starts_again_for_a_reason(
     card = page.get_by_role("region", name="All runs").get_by_role("listitem").filter(has_text=run)
     await take_step(card, "Start again", "once more")
     await expect(dialog.get_by_role("alert")).to_contain_text("There is a _SUCCESS in")
-    await page.keyboard.press("Escape")
-    await take_step(card, "Recover", "it is complete")
+    async with closing_dialog(page):
+        await page.keyboard.press("Escape")
+    async with closing_dialog(page):
+        await take_step(card, "Recover", "it is complete")
     await expect(card.get_by_text("processed", exact=True)).to_be_visible()
     assert (await ask(page, RUN, r=run))["state"] == "PROCESSED"
     await card.get_by_text("History", exact=True).click()
@@ -137,6 +143,10 @@ def notification(*values: object) -> str:
     return json.dumps({"subscriptionId": "s", "data": data})
 
 
+STORED = """{ ngsiService(name: "") { servicePath(path: "/usa") {
+  entities(first: 2) { nodes { entityId } } deadLetters(first: 2) { nodes { id } } } } }"""
+
+
 async def test_samples_reach_the_chart_as_they_come_and_letters_are_replayed(
     visit: Visit,
 ) -> None:
@@ -145,11 +155,14 @@ async def test_samples_reach_the_chart_as_they_come_and_letters_are_replayed(
     nameless = {"type": "car", "speed": {"type": "Number", "value": 1}}
     letters = {"subscriptionId": "s", "data": [*json.loads(notification(13))["data"], nameless]}
     assert await page.evaluate(NOTIFY, json.dumps(letters)) == 200
-    button = page.get_by_role("button", name="Chart of speed of car1")
-    while not await button.count():  # a batch is stored a moment after it was taken
-        await go_to(visit, "/sensors")
-        await expect(page.get_by_role("heading", name="Sensors")).to_be_visible()
-        await page.wait_for_load_state("networkidle")
+
+    async def are_stored() -> bool:  # a batch is, a moment after it was taken
+        place = (await ask(page, STORED) or {}).get("servicePath") or {}
+        return [len(listed["nodes"]) for listed in place.values()] == [1, 1]
+
+    await until(are_stored)
+    await go_to(visit, "/sensors")
+    await expect(page.get_by_role("button", name="Chart of speed of car1")).to_be_visible()
     await press_on(page, "Chart of speed of car1")  # by the keyboard alone
     await expect(page.get_by_text(re.compile("samples?, now 1[23]"))).to_be_visible()
     assert await page.evaluate(NOTIFY, notification(77)) == 200

@@ -13,6 +13,7 @@ from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import assert_quiet, find_faults, open_console
 from tests.browser.large_store import ORIGINALS, SIZE, fill_large_store
 from tests.install import skip_reason
+from tests.support.patience import until
 from tests.support.server_process import RunningServer, running_server
 
 pytestmark = [
@@ -89,12 +90,15 @@ async def test_ten_thousand_executions_scroll_with_few_rows_in_the_page(visit: V
     region = page.get_by_role("region", name="List of executions")
     table = region.get_by_role("table")
     last = region.locator(f"[aria-rowindex='{SIZE + 1}']")
-    while not await last.count():
+
+    async def is_at_the_end() -> bool:
         await region.evaluate("element => element.scrollTo(0, element.scrollHeight)")
         assert await table.evaluate(COUNT_ROWS) < 60
-        await page.wait_for_timeout(20)
+        return await last.count() == 1
+
+    await until(is_at_the_end)
     await expect(last).to_be_visible()
-    assert await table.get_attribute("aria-rowcount") == str(SIZE + 1)
+    await expect(table).to_have_attribute("aria-rowcount", str(SIZE + 1))
     assert await table.evaluate(COUNT_ROWS) < 60
     await region.evaluate("element => element.scrollTo(0, 0)")
     await expect(region.locator("[aria-rowindex='2']")).to_be_visible()
