@@ -12,8 +12,8 @@ from time import perf_counter
 
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from tests.browser.conftest import ARGUMENTS
-from tests.browser.console import open_console, visit_of
+from tests.browser.conftest import ARGUMENTS, visit_of
+from tests.browser.console import open_console
 from tests.browser.install import chromium
 from tests.browser.large_store import fill_large_store
 from tests.support.server_process import RunningServer, running_server

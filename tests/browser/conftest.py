@@ -155,7 +155,9 @@ async def visit_of(
 ) -> AsyncIterator[Visit]:
     """Open a fresh profile for a server, with options of the context."""
     size = {"width": 1400, "height": 900}
-    context = await browser.new_context(**{"viewport": size, **options})
+    # What turns while a page waits would take processor time all along.
+    still = {"viewport": size, "reduced_motion": "reduce"}
+    context = await browser.new_context(**{**still, **options})
     await context.add_init_script(REPORT_VIOLATIONS)
     visit = Visit(await context.new_page(), context, url, data_dir)
     visit.watch()

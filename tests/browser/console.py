@@ -20,6 +20,11 @@ AXE = ROOT / "console" / "node_modules" / "axe-core" / "axe.min.js"
 EVERY_RULE = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 RULES_OF_COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 """Those of axe's category `cat.color`; a theme changes the answer of no other rule."""
+RULES_OF_PLACES = {
+    "type": "rule",
+    "values": [*RULES_OF_COLOURS["values"], "scrollable-region-focusable", "target-size"],
+}
+"""A width that shows the same elements changes the answer of no other rule."""
 
 RUN_AXE = """async (runOnly) => {
   const found = await axe.run(document, {
@@ -95,20 +100,31 @@ async def open_console(visit: Visit, path: str = "/") -> Page:
     return visit.page
 
 
-async def go_to(visit: Visit, path: str) -> Page:
-    """Open another screen in the same session, as a reload does."""
+async def sign_in(visit: Visit) -> Page:
+    """Open the console at a screen that asks for nothing, to go to another one."""
+    return await open_console(visit, "/nowhere")
+
+
+async def load(visit: Visit, path: str) -> Page:
+    """Load another screen in the same session, as a reload does."""
     await visit.page.goto(f"{visit.base_url}/console{path}")
     await expect(visit.page.get_by_role("navigation", name="Places")).to_be_visible()
     return visit.page
 
 
-async def go_to_inside(visit: Visit, path: str) -> None:
+async def push(visit: Visit, path: str) -> None:
+    """Name another screen in the address, as a link does."""
+    await visit.page.evaluate("(path) => history.pushState({}, '', path)", f"/console{path}")
+
+
+async def go_to(visit: Visit, path: str) -> Page:
     """Go to another screen without a reload, which takes half a second and ends a typed session."""
     page = visit.page
-    await page.evaluate("(path) => history.pushState({}, '', path)", f"/console{path}")
+    await push(visit, path)
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
     await expect(page.get_by_text(re.compile("^Loading"))).to_have_count(0)
     await visit.settle()
+    return page
 
 
 async def ask(page: Page, query: str, **variables: Any) -> Any:

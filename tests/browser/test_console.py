@@ -25,6 +25,7 @@ from tests.browser.console import (
     pipeline_id,
     read_download,
     run_rows,
+    sign_in,
     write_csv,
 )
 from tests.install import ROOT, skip_reason
@@ -71,7 +72,7 @@ async def test_names_are_found_by_their_beginning(visit: Visit) -> None:
 
 
 async def test_a_file_whose_header_does_not_fit_is_not_sent(visit: Visit, tmp_path: Path) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     id = await pipeline_id(page)
     await go_to(visit, path_of("pipelines", id, "/run"))
     wrong = tmp_path / "wrong.csv"
@@ -91,7 +92,7 @@ async def test_a_file_whose_header_does_not_fit_is_not_sent(visit: Visit, tmp_pa
 async def test_a_small_file_runs_at_once_and_shows_its_results(
     visit: Visit, tmp_path: Path
 ) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     await go_to(visit, path_of("pipelines", await pipeline_id(page), "/run"))
     await page.get_by_label("File to run").set_input_files(write_csv(tmp_path, GOOD_ROW, BAD_ROW))
     await expect(page.get_by_role("cell", name="unknown")).to_be_visible()
@@ -108,7 +109,7 @@ async def test_a_small_file_runs_at_once_and_shows_its_results(
 async def test_a_large_file_is_uploaded_and_followed_to_its_end(
     visit: Visit, tmp_path: Path
 ) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     id = await pipeline_id(page)
     await go_to(visit, path_of("pipelines", id, "/run"))
     rows = [BAD_ROW if row % 1000 == 0 else f"2/2/21,{row},4" for row in range(1, 20_001)]
@@ -150,7 +151,7 @@ async def test_a_large_file_is_uploaded_and_followed_to_its_end(
 async def test_the_same_work_is_linked_to_the_execution_that_did_it(
     visit: Visit, tmp_path: Path
 ) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     run = path_of("pipelines", await pipeline_id(page), "/run")
     file = write_csv(tmp_path, *(f"2/2/21,{row},7" for row in range(300)), name="same.csv")
     urls = []
@@ -169,7 +170,7 @@ async def test_the_same_work_is_linked_to_the_execution_that_did_it(
 async def test_an_upload_can_be_cancelled_and_its_execution_is_too(
     visit: Visit, tmp_path: Path
 ) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     id = await pipeline_id(page)
     await go_to(visit, path_of("pipelines", id, "/run"))
     rows = [f"2/2/21,{row},4" for row in range(20_000)]
@@ -205,7 +206,7 @@ async def test_executions_come_and_change_without_a_reload(visit: Visit) -> None
 
 
 async def test_a_pipeline_shows_its_formulas_its_versions_and_how_it_was(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     create = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
       ... on CreatePipelinePayload { pipeline { id createdAt } } ... on UserError { message } } }"""
     update = """mutation($input: UpdatePipelineInput!) { updatePipeline(input: $input) {
@@ -254,7 +255,7 @@ async def assert_a_time_is_typed(visit: Visit) -> None:
 
 
 async def test_the_lineage_of_a_pipeline_is_one_hop_in_and_out(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     id = await pipeline_id(page, "sap:emissions:pipeline")
     await go_to(visit, path_of("pipelines", id, "?tab=lineage"))
     datasets = page.get_by_role("region", name="Datasets")
@@ -268,7 +269,7 @@ async def test_the_lineage_of_a_pipeline_is_one_hop_in_and_out(visit: Visit) -> 
 
 
 async def test_a_pipeline_is_shared_with_a_group_and_no_longer(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     id = await pipeline_id(page)
     await go_to(visit, path_of("pipelines", id, "?tab=access"))
     await expect(page.get_by_text("Your group /usa sees it because of /usa.")).to_be_visible()
@@ -362,7 +363,7 @@ PICTURES = {
 
 
 async def test_the_pictures_of_the_first_screens_are_current(visit: Visit, tmp_path: Path) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     await page.set_viewport_size({"width": 1280, "height": 800})
     id = await pipeline_id(page)
     execution = await run_rows(page, rows=12, name="february.csv")

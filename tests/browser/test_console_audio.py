@@ -102,9 +102,8 @@ async def test_media_keys_step_and_a_paused_track_s_url_is_renewed_before_it_end
     visit: Visit,
 ) -> None:
     await visit.context.add_init_script(RECORD_KEYS + PLAY_ON)
-    page = await open_console(visit)
-    await page.clock.install()
-    await go_to(visit, "/audio")
+    await visit.page.clock.install()
+    page = await open_console(visit, "/audio")
     await page.get_by_role("button", name="Play Encore").click()
     player = page.get_by_role("region", name="Player")
     await expect(player.get_by_text("0:12")).to_be_visible()

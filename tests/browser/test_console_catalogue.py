@@ -7,7 +7,15 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import CONCRETE, ask, assert_quiet, go_to, open_console, run_rows
+from tests.browser.console import (
+    CONCRETE,
+    ask,
+    assert_quiet,
+    go_to,
+    open_console,
+    run_rows,
+    sign_in,
+)
 from tests.install import skip_reason
 
 pytestmark = [
@@ -130,7 +138,7 @@ async def test_pipelines_are_narrowed_by_state_and_owner_with_their_counts(visit
 
 
 async def test_the_last_five_executions_are_dots_and_the_cost_has_its_units(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     for number in range(6):
         await run_rows(page, name=f"dot {number}.csv")
     await go_to(visit, "/?name=sap%3Aconc")

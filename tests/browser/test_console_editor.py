@@ -15,6 +15,7 @@ from tests.browser.console import (
     open_console,
     path_of,
     press_on,
+    sign_in,
     type_into,
 )
 from tests.install import skip_reason
@@ -98,7 +99,7 @@ async def test_a_pipeline_is_written_with_completion_tried_out_and_saved(visit: 
 async def test_a_formula_that_is_refused_shows_its_caret_and_survives_a_reload(
     visit: Visit,
 ) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     id = await make_pipeline(page, "console:refused")
     await go_to(visit, path_of("pipelines", id, "/edit"))
     formula = page.get_by_role("textbox", name="Formula of transform 1")
@@ -130,7 +131,7 @@ async def assert_is_saved(page: Page, name: str) -> None:
 async def test_two_people_edit_one_pipeline_and_lose_nothing(
     browser: Browser, visit: Visit
 ) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     id = await make_pipeline(page, "console:conflict")
     edit = path_of("pipelines", id, "/edit")
     async with visit_of(browser, visit.base_url, visit.data_dir) as other:
@@ -185,7 +186,7 @@ def saved_as(version: int, formula: str, description: str) -> dict[str, Any]:
 
 
 async def test_a_pipeline_is_deleted_only_when_its_name_is_typed(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     id = await make_pipeline(page, "console:deleted")
     await go_to(visit, path_of("pipelines", id, "/edit"))
     await page.get_by_role("button", name="Delete", exact=True).click()

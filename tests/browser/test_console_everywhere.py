@@ -16,12 +16,13 @@ from tests.browser.console import (
     assert_quiet,
     find_faults,
     go_to,
-    go_to_inside,
+    load,
     open_console,
     operation_of,
     path_of,
     paths_of_all_screens,
     pipeline_id,
+    sign_in,
 )
 from tests.install import skip_reason
 from tests.support.patience import until
@@ -38,43 +39,47 @@ SELECT = """(element) => {
   getSelection().selectAllChildren(element);
   return getSelection().toString().trim();
 }"""
-SLOW = {"offline": False, "latency": 150, "downloadThroughput": 60_000, "uploadThroughput": 60_000}
 
 
 class HeldAnswers:
-    """Keeps all operations of a page waiting until they are let go."""
+    """Keeps all operations of a page, or all of its scripts, waiting until they are let go."""
 
-    def __init__(self, page: Page) -> None:
-        self._page = page
+    def __init__(self) -> None:
         self._free = asyncio.Event()
 
-    async def hold(self) -> None:
+    def hold(self) -> None:
         self._free.clear()
-        await self._page.route("**/graphql", self._wait)
 
-    async def release(self) -> None:
+    def release(self) -> None:
         self._free.set()
-        await self._page.unroute_all(behavior="wait")
 
-    async def _wait(self, route: Route) -> None:
+    async def wait(self, route: Route) -> None:
         await self._free.wait()
         await route.continue_()
 
 
+async def held_answers(page: Page, urls: str = "**/graphql") -> HeldAnswers:
+    """Hold the answers of a page from now on."""
+    held = HeldAnswers()
+    await page.route(urls, held.wait)
+    return held
+
+
 async def test_every_screen_says_in_words_what_it_waits_for(visit: Visit) -> None:
-    page = await open_console(visit)
-    held = HeldAnswers(page)
+    page = await sign_in(visit)
     silent = []
-    for path in await paths_of_all_screens(page):
+    paths = await paths_of_all_screens(page)
+    held = await held_answers(page)
+    for path in paths:
         if path == "/nowhere":
             continue
-        await held.hold()
-        await go_to(visit, path)
+        held.hold()
+        await load(visit, path)
         words = page.get_by_role("status").filter(has_text=re.compile(r"^\s*Loading [a-z ]+…$"))
         await expect(words.first).to_be_visible()
         if await page.evaluate(WORDLESS):
             silent.append(path)
-        await held.release()
+        held.release()
     assert silent == []
 
 
@@ -84,15 +89,14 @@ async def test_nothing_moves_for_those_who_want_less_motion(
 ) -> None:
     page = await open_console(visit)
     await page.emulate_media(reduced_motion=motion)
-    held = HeldAnswers(page)
-    await held.hold()
+    held = await held_answers(page)
     await page.get_by_role("link", name="Groups and access").click()
     # The spinner of the code that loads gives way to that of the screen.
     await expect(page.locator(".spin").first).to_have_css("animation-name", name)
     await page.wait_for_function(
         "still => (document.getAnimations().length === 0) === still", arg=name == "none"
     )
-    await held.release()
+    held.release()
 
 
 async def test_times_are_in_the_zone_of_the_reader_and_in_utc_on_hover(
@@ -100,7 +104,7 @@ async def test_times_are_in_the_zone_of_the_reader_and_in_utc_on_hover(
 ) -> None:
     url, folder = sample_server.url, sample_server.data_dir
     async with visit_of(browser, url, folder, timezone_id="Asia/Kathmandu") as visit:
-        page = await open_console(visit)
+        page = await sign_in(visit)
         id = await pipeline_id(page)
         query = "query($id: ID!) { pipeline(id: $id) { updatedAt } }"
         at = (await ask(page, query, id=id))["updatedAt"]
@@ -118,7 +122,7 @@ async def test_times_are_in_the_zone_of_the_reader_and_in_utc_on_hover(
 
 
 async def test_numbers_are_set_apart_in_threes_and_copied_as_they_are(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     keeper = await pipeline_id(page, "energy:monthly")
     query = """query($id: ID!) { pipeline(id: $id) {
       rows(first: 1, group: "/usa", includeChildGroups: true) { nodes { values } } } }"""
@@ -132,7 +136,7 @@ async def test_numbers_are_set_apart_in_threes_and_copied_as_they_are(visit: Vis
 
 
 async def test_an_error_is_in_the_words_of_the_api_with_the_page_of_its_code(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     await go_to(visit, path_of("pipelines", await pipeline_id(page), "?tab=access"))
     await page.get_by_label("Share with group").fill("/nowhere")
     await page.get_by_role("button", name="Share", exact=True).click()
@@ -186,7 +190,7 @@ async def test_going_back_returns_to_the_place_in_a_long_list(visit: Visit) -> N
 
 
 async def test_a_stranger_s_token_shows_nothing_and_says_so(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     paths = await paths_of_all_screens(page)
     await page.get_by_role("button", name="Sign out").click()
     key = dev_key(visit.data_dir)
@@ -197,29 +201,31 @@ async def test_a_stranger_s_token_shows_nothing_and_says_so(visit: Visit) -> Non
     await expect(page.get_by_text("stranger")).to_be_visible()
     found: dict[str, str] = {}
     for path in paths:
-        await go_to_inside(visit, path)
+        await go_to(visit, path)
         text = await page.get_by_role("main").inner_text()
         found[path] = text if CONCRETE in text or "penstock-seed" in text or not text else ""
         assert await find_faults(page) == [], path
     assert {path: text for path, text in found.items() if text} == {}
-    await go_to_inside(visit, path_of("pipelines", "x"))
+    await go_to(visit, path_of("pipelines", "x"))
     await expect(page.get_by_role("heading", name="There is no such pipeline")).to_be_visible()
 
 
 async def test_a_slow_network_shows_words_and_then_the_screen(visit: Visit) -> None:
     page = await open_console(visit)
-    session = await page.context.new_cdp_session(page)
-    await session.send("Network.enable")
-    await session.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    await session.send("Network.emulateNetworkConditions", SLOW)
+    scripts, answers = await held_answers(page, "**/*.js"), await held_answers(page)
     await page.reload(wait_until="commit")
     await expect(page.get_by_text("Loading the console…")).to_be_visible()
+    scripts.release()
     await expect(page.get_by_text("Loading pipelines…")).to_be_visible()
+    answers.release()
     await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
+    scripts.hold()
+    answers.hold()
     await page.get_by_role("link", name="System").click()
-    await expect(
-        page.get_by_text(re.compile("Loading the (screen|state of the system)…"))
-    ).to_be_visible()
+    await expect(page.get_by_text("Loading the screen…")).to_be_visible()
+    scripts.release()
+    await expect(page.get_by_text("Loading the state of the system…")).to_be_visible()
+    answers.release()
     await expect(page.get_by_text("Nothing is stuck.")).to_be_visible()
     assert_quiet(visit)
 

@@ -14,6 +14,7 @@ from tests.browser.console import (
     go_to,
     open_console,
     press_on,
+    sign_in,
     tab_to,
     type_into,
 )
@@ -119,7 +120,7 @@ GROUP = """mutation($input: CreateGroupInput!) { createGroup(input: $input) { __
 
 
 async def test_a_deletion_counts_what_goes_and_its_job_shows_how_far_it_is(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     for path in ("/eu/leaving", "/eu/leaving/below"):
         await ask(page, GROUP, input={"path": path})
     output = {"index": 0, "key": "one", "type": "NUMBER"}

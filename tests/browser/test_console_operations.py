@@ -21,6 +21,7 @@ from tests.browser.console import (
     go_to,
     open_console,
     press_on,
+    sign_in,
     type_into,
 )
 from tests.install import skip_reason
@@ -150,7 +151,7 @@ STORED = """{ ngsiService(name: "") { servicePath(path: "/usa") {
 async def test_samples_reach_the_chart_as_they_come_and_letters_are_replayed(
     visit: Visit,
 ) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     assert await page.evaluate(NOTIFY, notification(12)) == 200
     nameless = {"type": "car", "speed": {"type": "Number", "value": 1}}
     letters = {"subscriptionId": "s", "data": [*json.loads(notification(13))["data"], nameless]}

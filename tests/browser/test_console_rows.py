@@ -8,7 +8,15 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import ask, assert_quiet, find_faults, go_to, open_console, path_of
+from tests.browser.console import (
+    ask,
+    assert_quiet,
+    find_faults,
+    go_to,
+    open_console,
+    path_of,
+    sign_in,
+)
 from tests.install import skip_reason
 
 pytestmark = [
@@ -21,7 +29,7 @@ FEBRUARY = "?from=2024-02-01T00:00:00.000Z&to=2024-03-01T00:00:00.000Z"
 
 
 async def open_rows(visit: Visit, search: str = "") -> Page:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     found = (await ask(page, FIND))["id"]
     return await go_to(visit, path_of("pipelines", found, f"/rows{search}"))
 
@@ -32,7 +40,7 @@ async def read_total(page: Page, row: int = 1, column: int = 1) -> str:
 
 
 async def test_a_total_leads_to_its_rows_and_a_row_to_its_formula(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     found = (await ask(page, FIND))["id"]
     await go_to(visit, path_of("pipelines", found))
     await page.get_by_role("link", name="Rows", exact=True).click()

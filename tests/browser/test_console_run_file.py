@@ -14,9 +14,9 @@ from tests.browser.console import (
     assert_quiet,
     find_faults,
     go_to,
-    open_console,
     path_of,
     pipeline_id,
+    sign_in,
 )
 from tests.install import skip_reason
 
@@ -47,7 +47,7 @@ async def drop(page: Page, text: str, name: str) -> None:
 async def test_a_dropped_file_is_checked_sent_and_found_again_after_a_reload(
     visit: Visit,
 ) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     id = await pipeline_id(page)
     path = path_of("pipelines", id, "/run")
     await go_to(visit, path)
@@ -91,7 +91,7 @@ async def _hold(_route: Route, until: asyncio.Event) -> None:
 
 
 async def test_a_small_dropped_file_runs_at_once(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await sign_in(visit)
     await go_to(visit, path_of("pipelines", await pipeline_id(page), "/run"))
     await drop(page, f"{HEADER}\n2/2/21,2.5,4\n", "small.csv")
     uploads: list[str] = []
