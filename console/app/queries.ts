@@ -107,10 +107,14 @@ export function usePages<Data, Variables, Node>(
   return { ...query, nodes, key };
 }
 
-/** A mutation; when it is done the named queries are asked again, all if none are named. */
+/**
+ * A mutation; when it is done, all that is shown is asked again. What follows from it in the page
+ * comes before that: what the answers change may not hold the caller any more.
+ */
 export function useAction<Data, Variables>(
   operation: Operation<Data, Variables>,
   unwrap: (data: Data) => unknown = () => null,
+  onDone: (data: Data) => void = () => undefined,
 ) {
   const { api } = useServices();
   const client = useQueryClient();
@@ -120,7 +124,10 @@ export function useAction<Data, Variables>(
       unwrap(data);
       return data;
     },
-    onSuccess: () => client.invalidateQueries(),
+    onSuccess: (data) => {
+      onDone(data);
+      return client.invalidateQueries();
+    },
   });
 }
 

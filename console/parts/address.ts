@@ -1,9 +1,36 @@
-import { useSearchParams } from "wouter";
+import { useEffect, useRef } from "react";
+import { useLocation, useSearchParams } from "wouter";
 
-/** A parameter of the address, and what changes some of them without a new entry in the history. */
+/** Whether the component is still shown, for what comes after an answer. */
+function useIsShown(): { readonly current: boolean } {
+  const isShown = useRef(true);
+  useEffect(() => {
+    isShown.current = true;
+    return () => {
+      isShown.current = false;
+    };
+  }, []);
+  return isShown;
+}
+
+/** Goes to another screen, unless the reader has left this one: an answer that is late leads nobody away. */
+export function useNavigate(): (path: string) => void {
+  const [, navigate] = useLocation();
+  const isShown = useIsShown();
+  return (path) => {
+    if (isShown.current) navigate(path);
+  };
+}
+
+/**
+ * A parameter of the address, and what changes some of them without a new entry in the history; once the reader has
+ * left, the address is that of another screen and stays as it is.
+ */
 export function useAddress() {
   const [search, setSearch] = useSearchParams();
+  const isShown = useIsShown();
   const change = (values: Readonly<Record<string, string | readonly string[] | null>>) => {
+    if (!isShown.current) return;
     setSearch(
       (present) => {
         const next = new URLSearchParams(present);

@@ -7,18 +7,17 @@ import { Problem } from "../../parts/state";
 
 export function NewPlaylist({ onMade }: { onMade: (id: string) => void }) {
   const [name, setName] = useState("");
-  const create = useAction(CreatePlaylist, (data) => payloadOf(data.createPlaylist));
+  const create = useAction(
+    CreatePlaylist,
+    (data) => payloadOf(data.createPlaylist),
+    ({ createPlaylist }) => {
+      setName("");
+      if ("playlist" in createPlaylist) onMade(createPlaylist.playlist.id);
+    },
+  );
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    create.mutate(
-      { input: { name } },
-      {
-        onSuccess: ({ createPlaylist }) => {
-          setName("");
-          if ("playlist" in createPlaylist) onMade(createPlaylist.playlist.id);
-        },
-      },
-    );
+    create.mutate({ input: { name } });
   };
   return (
     <form className="row" onSubmit={submit}>

@@ -28,6 +28,8 @@ export function PlaylistEntries({ id }: { id: string }) {
   const head = pages.data?.pages[0];
   const version = head?.playlist?.version ?? 0;
   const moveTo = (from: number, to: number) => {
+    // Until the list is read anew, the next move would meet the one before as if it were somebody else's.
+    if (move.isPending) return;
     const entry = entries[from];
     const after = placeAfter(
       entries.map((one) => one.id),
@@ -90,11 +92,13 @@ export function PlaylistEntries({ id }: { id: string }) {
                     <EntryButton
                       name={`Move ${title} up`}
                       Icon={ArrowUp}
+                      isBusy={move.isPending}
                       onClick={() => moveTo(index, index - 1)}
                     />
                     <EntryButton
                       name={`Move ${title} down`}
                       Icon={ArrowDown}
+                      isBusy={move.isPending}
                       onClick={() => moveTo(index, index + 1)}
                     />
                     <EntryButton
@@ -119,12 +123,20 @@ export function PlaylistEntries({ id }: { id: string }) {
 interface EntryButtonProps {
   name: string;
   Icon: typeof Play;
+  /** It does nothing now, and keeps the focus. */
+  isBusy?: boolean;
   onClick: () => void;
 }
 
-function EntryButton({ name, Icon, onClick }: EntryButtonProps) {
+function EntryButton({ name, Icon, isBusy = false, onClick }: EntryButtonProps) {
   return (
-    <button type="button" className="button icon" aria-label={name} onClick={onClick}>
+    <button
+      type="button"
+      className="button icon"
+      aria-label={name}
+      aria-disabled={isBusy}
+      onClick={onClick}
+    >
       <Icon size={16} aria-hidden />
     </button>
   );

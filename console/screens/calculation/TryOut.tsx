@@ -7,6 +7,7 @@ import { readForm } from "../../parts/forms";
 import { Field } from "../../parts/fields";
 import { Problem } from "../../parts/state";
 import { ExplanationTree } from "../../parts/ExplanationTree";
+import { useTurns } from "../../parts/turns";
 
 type Evaluated = Extract<EvaluateQuery["evaluate"], { __typename: "EvaluatePayload" }>;
 
@@ -20,15 +21,19 @@ export function TryOut({ input, parameters }: TryOutProps) {
   const { api } = useServices();
   const [answer, setAnswer] = useState<Evaluated | null>(null);
   const [error, setError] = useState<unknown>(null);
+  const beginTurn = useTurns();
   const submit = async (event: SubmitEvent<HTMLFormElement>) => {
     const typed = readForm(event);
     const row = Object.fromEntries(parameters.map(({ key }) => [key, typed[key] || null]));
+    const isLast = beginTurn();
     try {
       const variables = { input: { ...input, rows: [row] }, row: 0 };
-      setAnswer(payloadOf((await api.run(Evaluate, variables)).evaluate));
+      const found = payloadOf((await api.run(Evaluate, variables)).evaluate);
+      if (!isLast()) return;
+      setAnswer(found);
       setError(null);
     } catch (failure) {
-      setError(failureOf(failure));
+      if (isLast()) setError(failureOf(failure));
     }
   };
   const problem = answer?.errors[0];

@@ -10,6 +10,7 @@ import { parametersOf } from "../../parts/formulas";
 import { RowsTable } from "../../parts/RowsTable";
 import { Problem } from "../../parts/state";
 import { ExplanationTree } from "../../parts/ExplanationTree";
+import { useTurns } from "../../parts/turns";
 import {
   type Draft,
   type DraftFormula,
@@ -103,22 +104,31 @@ export function DryRun({ kind, draft }: { kind: EditedKind; draft: Draft }) {
     Object.fromEntries(parameters.map(({ key }) => [key, row[key] || null])),
   );
 
-  const attempt = async (work: () => Promise<void>) => {
+  const beginRun = useTurns();
+  const beginExplaining = useTurns();
+  const attempt = async <Found,>(
+    isLast: () => boolean,
+    work: Promise<Found>,
+    show: (found: Found) => void,
+  ) => {
     try {
-      await work();
+      const found = await work;
+      if (!isLast()) return;
+      show(found);
       setError(null);
     } catch (failure) {
-      setError(failureOf(failure));
+      if (isLast()) setError(failureOf(failure));
     }
   };
-  const run = () =>
-    attempt(async () => {
-      setResult(null);
-      setExplained([]);
-      setResult(await (kind === "pipeline" ? runPipeline : runCalculation)(api, draft, given));
-    });
+  const run = () => {
+    setResult(null);
+    beginExplaining(); // what is explained now is of the run before
+    setExplained([]);
+    const evaluate = kind === "pipeline" ? runPipeline : runCalculation;
+    void attempt(beginRun(), evaluate(api, draft, given), setResult);
+  };
   const explain = (row: Row) =>
-    attempt(async () => setExplained(await explainRow(api, draft, row)));
+    void attempt(beginExplaining(), explainRow(api, draft, row), setExplained);
 
   return (
     <section className="card stack" aria-label="Dry run">
@@ -136,7 +146,7 @@ export function DryRun({ kind, draft }: { kind: EditedKind; draft: Draft }) {
               />
             </Field>
           ))}
-          <button type="button" className="button" onClick={() => void explain(given[index] ?? {})}>
+          <button type="button" className="button" onClick={() => explain(given[index] ?? {})}>
             Explain row {index + 1}
           </button>
         </div>
@@ -147,7 +157,7 @@ export function DryRun({ kind, draft }: { kind: EditedKind; draft: Draft }) {
             Another row
           </button>
         ) : null}
-        <button type="button" className="button" onClick={() => void run()}>
+        <button type="button" className="button" onClick={run}>
           Evaluate without saving
         </button>
       </div>

@@ -1,10 +1,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type SubmitEvent } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { type Failure, failureOf } from "../../app/failure";
 import { useAnswer, useServices } from "../../app/queries";
 import { Viewer } from "../../graphql/generated/shell";
-import { pathOf } from "../../parts/address";
+import { pathOf, useNavigate } from "../../parts/address";
 import { Field } from "../../parts/fields";
 import { ModalDialog } from "../../parts/ModalDialog";
 import { Answered, Missing, Problem } from "../../parts/state";
@@ -68,7 +68,7 @@ function PresentEditor({ kind, id }: { kind: EditedKind; id: string }) {
 function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
   const { api } = useServices();
   const client = useQueryClient();
-  const [, navigate] = useLocation();
+  const navigate = useNavigate();
   const key = `${kind}:${id ?? "new"}`;
   const [edit, setEdit] = useState<Edit>(() => readKeptEdit(key) ?? { base: read, draft: read });
   const { draft } = edit;

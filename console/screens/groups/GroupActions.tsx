@@ -52,12 +52,12 @@ export function GroupActions({ group, role }: GroupActionsProps) {
 }
 
 function Creation({ parent, onClose }: { parent: string; onClose: () => void }) {
-  const create = useAction(CreateGroup, (data) => payloadOf(data.createGroup));
+  const create = useAction(CreateGroup, (data) => payloadOf(data.createGroup), onClose);
   const [name, setName] = useState("");
   const path = `${parent === "/" ? "" : parent}/${name.trim()}`;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    create.mutate({ input: { path } }, { onSuccess: onClose });
+    create.mutate({ input: { path } });
   };
   return (
     <ModalDialog title={`A group below ${parent}`} onClose={onClose}>
@@ -87,21 +87,19 @@ interface DeletionProps {
 /** The deletion of a group: it shows what goes, and asks for the path. */
 function Deletion({ path, quotas, groups, onClose }: DeletionProps) {
   const { change } = useAddress();
-  const remove = useAction(DeleteGroup, (data) => payloadOf(data.deleteGroup));
+  const remove = useAction(
+    DeleteGroup,
+    (data) => payloadOf(data.deleteGroup),
+    () => {
+      change({ path: path.slice(0, path.lastIndexOf("/")) || "/" });
+      onClose();
+    },
+  );
   const [typed, setTyped] = useState("");
   const kept = quotas.filter(({ used }) => Number(used) > 0);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    const parent = path.slice(0, path.lastIndexOf("/")) || "/";
-    remove.mutate(
-      { input: { path, cascade: true } },
-      {
-        onSuccess: () => {
-          change({ path: parent });
-          onClose();
-        },
-      },
-    );
+    remove.mutate({ input: { path, cascade: true } });
   };
   return (
     <ModalDialog title={`Delete ${path}`} onClose={onClose}>

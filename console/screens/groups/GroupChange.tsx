@@ -13,7 +13,7 @@ export type ShownGroup = NonNullable<GroupDetailsQuery["group"]>;
 
 /** The change of a group's name, purpose, tags and state. */
 export function GroupChange({ group, onClose }: { group: ShownGroup; onClose: () => void }) {
-  const update = useAction(UpdateGroup, (data) => payloadOf(data.updateGroup));
+  const update = useAction(UpdateGroup, (data) => payloadOf(data.updateGroup), onClose);
   const [tags, setTags] = useState(() => group.tags.map(({ key, value }) => ({ key, value })));
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     const { name = "", description = "", enabled } = readForm(event);
@@ -25,7 +25,7 @@ export function GroupChange({ group, onClose }: { group: ShownGroup; onClose: ()
       tags,
       state,
     } as const;
-    update.mutate({ input }, { onSuccess: onClose });
+    update.mutate({ input });
   };
   return (
     <ModalDialog title={`Change ${group.path}`} onClose={onClose}>

@@ -82,11 +82,11 @@ interface StepDialogProps {
 
 function StepDialog({ place, run, step, onClose }: StepDialogProps) {
   const actions = {
-    retry: useAction(RetryRun, (data) => payloadOf(data.retryRun)),
-    recover: useAction(RecoverRun, (data) => payloadOf(data.recoverRun)),
-    reset: useAction(ResetRun, (data) => payloadOf(data.resetRun)),
-    skip: useAction(SkipRun, (data) => payloadOf(data.skipRun)),
-    unskip: useAction(UnskipRun, (data) => payloadOf(data.unskipRun)),
+    retry: useAction(RetryRun, (data) => payloadOf(data.retryRun), onClose),
+    recover: useAction(RecoverRun, (data) => payloadOf(data.recoverRun), onClose),
+    reset: useAction(ResetRun, (data) => payloadOf(data.resetRun), onClose),
+    skip: useAction(SkipRun, (data) => payloadOf(data.skipRun), onClose),
+    unskip: useAction(UnskipRun, (data) => payloadOf(data.unskipRun), onClose),
   };
   const action = actions[step];
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
@@ -94,7 +94,7 @@ function StepDialog({ place, run, step, onClose }: StepDialogProps) {
     const shred = types === undefined ? {} : { shredTypes: readTypes(types) };
     const folder = savedTo ? { savedTo } : {};
     const input = { ...place, runId: run.runId, reason, ...folder, ...shred };
-    action.mutate({ input }, { onSuccess: onClose });
+    action.mutate({ input });
   };
   return (
     <ModalDialog title={`${STEPS[step].name}: ${run.runId}`} onClose={onClose}>

@@ -13,12 +13,16 @@ export function Access({ id }: { id: string }) {
   const viewer = useAnswer(Viewer, {});
   const group = viewer.data?.viewer.defaultGroup ?? "/";
   const query = useAnswer(PipelineAccess, { id, group }, { enabled: viewer.data !== undefined });
-  const grant = useAction(GrantPipeline, (data) => payloadOf(data.grantPipeline));
-  const revoke = useAction(RevokePipeline, (data) => payloadOf(data.revokePipeline));
   const [path, setPath] = useState("");
+  const grant = useAction(
+    GrantPipeline,
+    (data) => payloadOf(data.grantPipeline),
+    () => setPath(""),
+  );
+  const revoke = useAction(RevokePipeline, (data) => payloadOf(data.revokePipeline));
   const share = (event: SubmitEvent) => {
     event.preventDefault();
-    if (path) grant.mutate({ input: { id, group: path } }, { onSuccess: () => setPath("") });
+    if (path) grant.mutate({ input: { id, group: path } });
   };
   const error = grant.error ?? revoke.error;
   return (

@@ -83,7 +83,7 @@ function Withdraw({
   onWithdrawn,
 }: Pick<RowDetailsProps, "pipeline" | "row" | "onWithdrawn">) {
   const [isAsked, setAsked] = useState(false);
-  const withdraw = useAction(WithdrawRow, (data) => payloadOf(data.withdrawRows));
+  const withdraw = useAction(WithdrawRow, (data) => payloadOf(data.withdrawRows), onWithdrawn);
   if (!isAsked) {
     return (
       <p>
@@ -96,7 +96,7 @@ function Withdraw({
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     const reason = readForm(event)["reason"] ?? "";
     const input = { pipelineId: pipeline, keys: [row.key], reason };
-    withdraw.mutate({ input }, { onSuccess: onWithdrawn });
+    withdraw.mutate({ input });
   };
   return (
     <form className="stack tight" onSubmit={submit}>

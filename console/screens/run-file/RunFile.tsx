@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { FileUp } from "lucide-react";
 import { type DragEvent, useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { failureOf, payloadOf } from "../../app/failure";
 import { useAnswer, useServices } from "../../app/queries";
 import {
@@ -12,12 +12,13 @@ import {
   WaitingUpload,
 } from "../../graphql/generated/run-file";
 import type { RunnablePipelineQuery } from "../../graphql/generated/types";
-import { pathOf, useAddress } from "../../parts/address";
+import { pathOf, useAddress, useNavigate } from "../../parts/address";
 import { decodeHead, headerProblems, packedKind, readFile, toRows } from "../../parts/csv";
 import { formatBytes } from "../../parts/format";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
+import { useTurns } from "../../parts/turns";
 import { sendFile } from "./upload";
 
 type Pipeline = NonNullable<RunnablePipelineQuery["pipeline"]>;
@@ -52,8 +53,11 @@ function FileRun({ pipeline }: { pipeline: Pipeline }) {
   const { search } = useAddress();
   const [chosen, setChosen] = useState<ChosenFile | null>(null);
   const { parameters, extraColumns } = pipeline.transformer;
+  const beginTurn = useTurns();
   const choose = async (file: File) => {
+    const isLast = beginTurn();
     const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
+    if (!isLast()) return;
     const kind = packedKind(head);
     if (kind) {
       setChosen({ file, records: [], isWhole: false, kind, problems: [] });
@@ -152,7 +156,7 @@ function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFi
   const { api } = useServices();
   const client = useQueryClient();
   const { search, change } = useAddress();
-  const [, navigate] = useLocation();
+  const navigate = useNavigate();
   const [step, setStep] = useState<Step>({ name: "ready" });
   const isInline = chosen.isWhole && chosen.records.length <= INLINE_ROWS + 1;
   const [header = [], ...rows] = chosen.records;

@@ -7,7 +7,10 @@ export interface UploadForm {
   headers: readonly { name: string; value: string }[];
 }
 
-/** Send a file with its form; `onProgress` gets the bytes that are sent. Rejects with a Failure. */
+/**
+ * Send a file with its form; `onProgress` gets the bytes that are sent. Rejects with a Failure, or
+ * with an AbortError if the signal is given, which may be before it begins.
+ */
 export function sendFile(
   form: UploadForm,
   file: File,
@@ -18,6 +21,7 @@ export function sendFile(
   form.fields.forEach(({ name, value }) => body.append(name, value));
   body.append("file", file);
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     // Only this old interface tells how much of a body is sent.
     const request = new XMLHttpRequest();
     request.upload.onprogress = ({ loaded }) => onProgress(Math.min(loaded, file.size));
