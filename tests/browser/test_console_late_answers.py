@@ -1,4 +1,4 @@
-"""What a reader does while an answer is still to come: it changes nothing of what came later."""
+"""A reader who does something else before an answer keeps it when the answer comes."""
 
 import asyncio
 import re
@@ -102,16 +102,16 @@ async def test_an_upload_that_is_cancelled_before_it_begins_sends_nothing(
     file = await asyncio.to_thread(write_csv, tmp_path, *[GOOD_ROW] * 300)
     await page.get_by_label("File to run").set_input_files(file)
 
-    async def count(state: str) -> int:
+    async def count_executions(state: str) -> int:
         counts = await ask(page, COUNT, p=id)
         return sum(one["count"] for one in counts if one["state"] == state)
 
-    cancelled = await count("CANCELLED")
+    cancelled = await count_executions("CANCELLED")
     async with answered_last(page, "CreateExecution"):
         await page.get_by_role("button", name="Run this file").click()
         await page.get_by_role("button", name="Cancel").click()
     await expect(page.get_by_role("button", name="Run this file")).to_be_visible()
-    assert await count("CANCELLED") == cancelled + 1
+    assert await count_executions("CANCELLED") == cancelled + 1
     assert uploads == []
     await expect(page).to_have_url(re.compile("/run$"))
     assert_quiet(visit)

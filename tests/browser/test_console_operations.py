@@ -38,6 +38,7 @@ NOTIFY = """async (body) => {
   const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
   headers["fiware-servicepath"] = "/usa";
   const answer = await fetch("/v2/notify", { method: "POST", headers, body });
+  await answer.text(); // what is not read is never over
   return answer.status;
 }"""
 
@@ -144,8 +145,8 @@ def notification(*values: object) -> str:
     return json.dumps({"subscriptionId": "s", "data": data})
 
 
-STORED = """{ ngsiService(name: "") { servicePath(path: "/usa") {
-  entities(first: 2) { nodes { entityId } } deadLetters(first: 2) { nodes { id } } } } }"""
+STORED = """{ ngsiServices(first: 9) { nodes { servicePaths(first: 9) { nodes {
+  entities(first: 2) { nodes { entityId } } deadLetters(first: 2) { nodes { id } } } } } } }"""
 
 
 async def test_samples_reach_the_chart_as_they_come_and_letters_are_replayed(
@@ -158,8 +159,9 @@ async def test_samples_reach_the_chart_as_they_come_and_letters_are_replayed(
     assert await page.evaluate(NOTIFY, json.dumps(letters)) == 200
 
     async def are_stored() -> bool:  # a batch is, a moment after it was taken
-        place = (await ask(page, STORED) or {}).get("servicePath") or {}
-        return [len(listed["nodes"]) for listed in place.values()] == [1, 1]
+        services = (await ask(page, STORED))["nodes"]
+        places = [place for one in services for place in one["servicePaths"]["nodes"]]
+        return [[len(kept["nodes"]) for kept in place.values()] for place in places] == [[1, 1]]
 
     await until(are_stored)
     await go_to(visit, "/sensors")
