@@ -104,7 +104,10 @@ async def find_attribute(context: Context, of: Entity, name: str) -> Attribute |
 async def aggregate(
     context: Context, of: Attribute, span: TimeSpan, how: Aggregation, *, fill: bool
 ) -> list[AggregateBucket]:
-    samples = context.session.notifications.charts.walk(of, span)
+    notified = context.session.notifications
+    if how.is_by_hours:
+        return await notified.hours.aggregate(of, span, how, fill=fill)
+    samples = notified.charts.walk(of, span)
     return await aggregate_samples(samples, how, fill=fill)
 
 

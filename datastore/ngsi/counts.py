@@ -4,6 +4,7 @@ A received event is persisted, a duplicate, dead-lettered or pending. Each count
 transaction as the rows that it counts.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,11 @@ from penstock.datastore.table.port import (
 
 SHARDS: Final = 16
 """The rows of one count: each process updates its own row, so that servers do not contend."""
+
+LAST_HOUR: Final = 0xFFFFF
+"""The last hour that the id of a segment can tell; a later one is told as this."""
+
+_SEGMENT_ID = re.compile(r"\d{3}([0-9a-f]{5})[\w-]{8}", re.ASCII)
 
 ServicePathKey: TypeAlias = tuple[str, str]
 """A service and one of its service paths."""
@@ -77,6 +83,12 @@ class OpenSegment(NamedTuple):
     def attribute(self) -> str:
         """The attribute that names the segment; its value is the mark of the run."""
         return OPEN_PREFIX + self.id
+
+    @property
+    def first_hour(self) -> int:
+        """The hour of its earliest sample, since 1970; 0 if a release wrote it that told none."""
+        told = _SEGMENT_ID.fullmatch(self.id)
+        return 0 if told is None else int(told[1], 16)
 
 
 class SegmentSettled(Exception):

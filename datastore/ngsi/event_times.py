@@ -13,6 +13,8 @@ TIME_NAMES: Final = ("TimeInstant", "observedAt", "timestamp")
 MAX_AHEAD: Final = 86_400_000
 """The milliseconds by which an event may be later than its arrival; a later time is an error."""
 
+HOUR_MS: Final = 3_600_000
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d[0-9:.,+Z-]*", re.ASCII)
 

@@ -9,7 +9,7 @@ of keys; `recvTime` is the time of arrival.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -81,6 +81,13 @@ def items_of(event: Event, layout: ItemLayout) -> list[Item]:
     items = list(_column_items(event, layout) if column else _row_items(event, layout))
     expiry = layout.lifetimes.expiry(event.service, event.path, event.at)
     return items if expiry is None else [{**item, TTL: expiry} for item in items]
+
+
+def sample_times(event: Event) -> Sequence[int]:
+    """The times of the samples of an event, in milliseconds since 1970."""
+    if event.persistence is Persistence.COLUMN:
+        return (update_time(event.update, event.at, event.time_index),)
+    return attribute_times(event.update, event.at, event.time_index)
 
 
 def item_count(event: Event) -> int:

@@ -48,7 +48,9 @@ MAX_COUNTED: Final = 40
 """The tables whose items a run counts one by one: a run has few counts, with short names."""
 
 _ELSEWHERE = ""
-_MAX_TYPES = 1000
+MAX_TABLES: Final = 1000
+"""The tables that a run names."""
+
 _MAX_CLAIMED = 20
 _PAGE = 100
 
@@ -87,7 +89,7 @@ class RunLog:
         tables = dict.fromkeys(event.table for event in events)
         run = replace(
             self.new_shared_run(),
-            shred_types=tuple(tables)[:_MAX_TYPES],
+            shred_types=tuple(tables)[:MAX_TABLES],
             counts={EVENTS: len(events)},
         )
         await self.lines.write(run.run_id + FILE, events)
@@ -157,7 +159,7 @@ class RunLog:
             fence=run.fence,
             loaded_by=self.written_by,
             counts=counts,
-            tables=tables[:_MAX_TYPES],
+            tables=tables[:MAX_TABLES],
         )
         await self.runs.change(run.name, transition, recorded=run.fence > 1)
 
@@ -209,15 +211,18 @@ async def list_lone_runs(access: Access) -> set[str]:
 
     The others that are being stored have no counts yet; rows of counts name their segments.
     """
+    return {run.id for run in await read_lone_runs(access)}
+
+
+async def read_lone_runs(access: Access) -> list[Run]:
+    """Read the runs that `list_lone_runs` lists."""
     lists = RunLists(Runs(access))
     try:
         read_page = partial(lists.page, MANIFEST, RunListFilter(state=RunState.LOADING))
-        return {
-            run.id async for run in walk_pages(read_page, _PAGE) if EVENTS in (run.counts or {})
-        }
+        return [run async for run in walk_pages(read_page, _PAGE) if EVENTS in (run.counts or {})]
     except NotFound:
         # The manifest does not exist before its first run.
-        return set()
+        return []
 
 
 def item_counts(items: Mapping[str, int]) -> dict[str, int]:

@@ -209,6 +209,9 @@ SERVICE = row("NS", "NS:{group}:{service}")
 SERVICE_PATH = row("NP:{service}", "NP:{group}:{path}")
 ENTITY = row("NE:{service}:{path}", "NE:{entity}:{type}")
 ATTRIBUTE = row("NA:{service}:{path}:{entity}:{type}", "NA:{attribute}")
+KEPT_HOURS = row("NH:{service}:{path}:{entity}:{type}:{attribute}", "NH:{day.5}")
+HOUR_GENERATION = row("NG:{service}:{path}:{entity}:{type}", "NG:{hour.7}")
+HOUR_DELETIONS = row("NG:{service}:{path}:{entity}:{type}", "NGD")
 MANIFEST = row("RM:{group}", "RM:{name}", "RM")
 CONSUMER_PREFIX = "consumer:"
 """Before the name of a consumer: an attribute of a `MANIFEST`."""
@@ -300,6 +303,9 @@ ROWS = (
     SERVICE_PATH,
     ENTITY,
     ATTRIBUTE,
+    KEPT_HOURS,
+    HOUR_GENERATION,
+    HOUR_DELETIONS,
     MANIFEST,
     MANIFEST_COUNT,
     RUN,

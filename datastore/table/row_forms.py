@@ -17,6 +17,7 @@ from penstock.datastore.table.layout import (
     GROUP_COUNT,
     INGEST_COUNT,
     KEPT,
+    KEPT_HOURS,
     LISTED,
     MANIFEST,
     MANIFEST_COUNT,
@@ -158,6 +159,10 @@ def _names_consumer(operation: Operation) -> bool:
             return False
 
 
+def _keeps_hours(operation: Operation) -> bool:
+    return _leads(KEPT_HOURS.pk.leader, operation.key.pk)
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -183,6 +188,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(20, "Manifests give up runs that fail again and again.", _gives_up_runs),
     RowForm(21, "Rows list runs of manifests by tags and batches.", _lists_labelled_run),
     RowForm(22, "Manifests have consumers.", _names_consumer),
+    RowForm(23, "Aggregates of samples are kept by the hour.", _keeps_hours),
 )
 
 

@@ -265,8 +265,10 @@ class NgsiAttribute:
 
     @strawberry.field(
         graphql_type=list[NgsiBucket] | None,
-        description="The samples in a time span, aggregated by period, oldest first; at most "
-        "100,000 samples and 10,000 periods. Each two samples that are read cost a unit.",
+        description="The samples in a time span, aggregated by period, oldest first, in at most "
+        "10,000 periods. At most 100,000 samples are read, and each two of them cost a unit. Whole "
+        "hours that were read are kept for all methods but PERCENTILE: a day of them costs a unit, "
+        "and a longer span that is refused gets further with each call.",
         metadata=price_metadata(AGGREGATE_COST),
     )
     @staticmethod

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.datastore.ngsi.directory import ServicePath
+from penstock.datastore.ngsi.hours.reader import FIRST_PAGE
 from penstock.datastore.store import Store
 from tests.datastore.ngsi.sample_sinks import car, notification, open_world
 from tests.datastore.ngsi.stored_samples import store_dead_letter, store_locations, store_samples
@@ -132,6 +133,19 @@ async def test_list_the_values_of_an_attribute_between_two_times(ask: Ask) -> No
     assert found["entity"]["attribute"]["series"]["nodes"] == [
         {"text": text} for text in ("3", "2", "1")
     ]
+
+
+async def test_aggregate_the_values_of_an_attribute_by_hours_days_months_or_years(
+    ask: Ask,
+) -> None:
+    """aggregate the values of an attribute by hours, days, months or years"""
+    await store_samples(ask.store, samples=FIRST_PAGE + 1)
+    for _ in range(2):
+        for period in ("HOUR", "DAY", "MONTH", "YEAR"):
+            shown = f"aggregate(method: MAX, period: {period}) {{ samples value }}"
+            found = await of_path(ask, SPEED % shown)
+            (bucket,) = found["entity"]["attribute"]["aggregate"]
+            assert bucket == {"samples": FIRST_PAGE + 1, "value": str(FIRST_PAGE)}
 
 
 async def test_list_the_destinations_of_a_service(ask: Ask) -> None:

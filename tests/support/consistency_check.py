@@ -23,7 +23,7 @@ from tests.support.table_interceptors import InterceptedTable, LaggingTable
 
 LOGS = ("AT:", "CL:")
 QUOTAS = ("QL:", "QU:")
-NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
+NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NG:", "NH:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
 OWN_FACTS = (
     "IK:",
     "AK:",

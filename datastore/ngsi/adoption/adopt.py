@@ -6,7 +6,7 @@ changes nothing, so an adoption that was cut short goes on, and one that is done
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,9 +18,11 @@ from penstock.datastore.ngsi.adoption.foreign_items import (
     UnreadableItem,
     read_foreign_item,
 )
-from penstock.datastore.ngsi.catalog import Catalog, SeriesPlace
+from penstock.datastore.ngsi.catalog import Catalog, EntityName, SeriesPlace
 from penstock.datastore.ngsi.destinations import TableItem
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
+from penstock.datastore.ngsi.event_times import HOUR_MS
+from penstock.datastore.ngsi.hours.generations import EntityHour, renew_hours
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.table_names import adopted_name, is_table_name
 from penstock.datastore.table.layout import ADOPTION
@@ -104,6 +106,8 @@ class TableAdopter:
         catalog = Catalog(self.table)
         await catalog.record_paths({(service, each.path) for each in samples})
         await catalog.record_moved(_places(service, samples), name, target)
+        # What was kept of their hours before they came misses them.
+        await renew_hours(self.table, set(_hours(service, samples)))
 
 
 def _read_page(
@@ -118,6 +122,13 @@ def _read_page(
             if len(result.reasons) < MAX_LISTED:
                 result.reasons.append(f"{json.dumps(raw.get('ID', raw))[:200]}: {problem}")
     return samples
+
+
+def _hours(service: str, samples: Iterable[AdoptedSample]) -> Iterator[EntityHour]:
+    """The entities of samples with the hours of their events."""
+    for each in samples:
+        at = int(str(each.item["sk"]).partition(":")[0])
+        yield EntityName(service, each.path, each.entity, each.type), at // HOUR_MS
 
 
 def _places(service: str, samples: Iterable[AdoptedSample]) -> list[SeriesPlace]:

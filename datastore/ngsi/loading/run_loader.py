@@ -17,11 +17,13 @@ from penstock.datastore.ngsi.commit import BatchCommitter
 from penstock.datastore.ngsi.counts import SegmentSettled, Settlement
 from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import FailureKind
+from penstock.datastore.ngsi.hours.generations import late_hours, renew_hours
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit
 from penstock.datastore.ngsi.loading.lanes import DestinationLane, DestinationLanes
 from penstock.datastore.ngsi.loading.open_runs import OpenRun, PendingEvent, PendingEvents
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, WriteResult
 from penstock.datastore.ngsi.options import BatchingOptions
+from penstock.datastore.ngsi.reading.series import milliseconds_of
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import DEAD, PERSISTED, item_counts
 from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun
@@ -208,6 +210,8 @@ class RunLoader:
         events = [entry.event for entry in entries]
         async with self._record_slots:
             await self.committer.catalog.record_entities(events)
+        now = milliseconds_of(self.committer.clock.now())
+        await renew_hours(self.committer.table, late_hours(events, now))
         return await self.writer.store_events(events, patient=patient)
 
     def _next_attempt(

@@ -15,6 +15,8 @@ from penstock.datastore.ngsi.reading.series import Sample
 
 MAX_BUCKETS: Final = 10_000
 
+HOUR_SECONDS: Final = 3600
+
 _DECIMAL_CONTEXT = Context(prec=38)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -92,6 +94,15 @@ class Aggregation:
     period: Period | Width
     percentile: Decimal = Decimal(50)
 
+    @property
+    def is_by_hours(self) -> bool:
+        """Whether it follows from the summaries of whole hours."""
+        if self.method is Method.PERCENTILE:
+            return False
+        if isinstance(self.period, Width):
+            return self.period.seconds % HOUR_SECONDS == 0
+        return self.period not in (Period.MINUTE, Period.SECOND)
+
 
 class AggregateBucket(msgspec.Struct, frozen=True):
     """The samples of a period; `value` is None if the method has no result for them."""
@@ -101,11 +112,9 @@ class AggregateBucket(msgspec.Struct, frozen=True):
     value: Decimal | None
 
 
-@dataclass(slots=True)
-class _RunningBucket:
-    """The period that is being aggregated."""
+class NumberSummary(msgspec.Struct, array_like=True):
+    """The samples of a stretch of time, as far as every method but PERCENTILE needs them."""
 
-    start: datetime
     samples: int = 0
     numbers: int = 0
     total: Decimal = Decimal(0)
@@ -113,27 +122,45 @@ class _RunningBucket:
     greatest: Decimal | None = None
     first: Decimal | None = None
     last: Decimal | None = None
-    ranked: list[Decimal] = field(default_factory=list)
 
-    def add(self, number: Decimal | None, *, ranked: bool) -> None:
-        """Add a sample; its number is kept only if numbers will be `ranked`."""
+    def add(self, number: Decimal | None) -> None:
+        """Add a sample that is later than all before."""
         self.samples += 1
         if number is None:
             return
-        self.first, self.last = number if self.first is None else self.first, number
-        if ranked:
-            self.ranked.append(number)
         self.numbers += 1
+        self.first, self.last = number if self.first is None else self.first, number
         self.total = _DECIMAL_CONTEXT.add(self.total, number)
         self.least = number if self.least is None else min(self.least, number)
         self.greatest = number if self.greatest is None else max(self.greatest, number)
+
+    def add_later(self, other: "NumberSummary") -> None:
+        """Add the samples of a later stretch of time."""
+        self.samples += other.samples
+        if other.least is None or other.greatest is None:
+            return
+        self.numbers += other.numbers
+        self.first, self.last = other.first if self.first is None else self.first, other.last
+        self.total = _DECIMAL_CONTEXT.add(self.total, other.total)
+        self.least = other.least if self.least is None else min(self.least, other.least)
+        greatest = other.greatest
+        self.greatest = greatest if self.greatest is None else max(self.greatest, greatest)
+
+
+@dataclass(slots=True)
+class _RunningBucket:
+    """The period that is being aggregated; its numbers are `ranked` for a percentile."""
+
+    start: datetime
+    summary: NumberSummary = field(default_factory=NumberSummary)
+    ranked: list[Decimal] = field(default_factory=list)
 
     def bucket(self, of: Aggregation) -> AggregateBucket:
         if of.method is Method.PERCENTILE:
             value = percentile_of(self.ranked, of.percentile)
         else:
-            value = _VALUES[of.method](self)
-        return AggregateBucket(iso_timestamp(self.start), self.samples, value)
+            value = _VALUES[of.method](self.summary)
+        return AggregateBucket(iso_timestamp(self.start), self.summary.samples, value)
 
 
 def percentile_of(numbers: Iterable[Decimal], percentile: Decimal) -> Decimal | None:
@@ -148,7 +175,7 @@ def percentile_of(numbers: Iterable[Decimal], percentile: Decimal) -> Decimal | 
     return _DECIMAL_CONTEXT.add(low, step)
 
 
-_VALUES: Mapping[Method, Callable[[_RunningBucket], Decimal | None]] = {
+_VALUES: Mapping[Method, Callable[[NumberSummary], Decimal | None]] = {
     Method.COUNT: lambda found: Decimal(found.samples),
     Method.SUM: lambda found: found.total if found.numbers else None,
     Method.AVG: lambda found: (
@@ -168,20 +195,55 @@ async def aggregate_samples(
 
     Raises LimitExceeded beyond 10,000 buckets.
     """
-    found: list[AggregateBucket] = []
-    running: _RunningBucket | None = None
+    buckets = _BucketList(of, fill)
     ranked = of.method is Method.PERCENTILE
     async for sample in samples:
-        start = of.period.start(datetime.fromtimestamp(sample.at // 1000, UTC))
-        if running is None or start != running.start:
-            if running is not None:
-                empty = _empty_starts(running, start, of.period) if fill else ()
-                _close_bucket(found, running, of, empty)
-            running = _RunningBucket(start)
-        running.add(sample.number, ranked=ranked)
-    if running is not None:
-        _close_bucket(found, running, of, ())
-    return found
+        running = buckets.at(sample.at // 1000)
+        running.summary.add(sample.number)
+        if ranked and sample.number is not None:
+            running.ranked.append(sample.number)
+    return buckets.close()
+
+
+async def aggregate_summaries(
+    summaries: AsyncIterator[tuple[int, NumberSummary]], of: Aggregation, *, fill: bool = False
+) -> list[AggregateBucket]:
+    """Aggregate summaries, each with its first second, as `aggregate_samples` does samples.
+
+    None of them is in two periods, and the method is not PERCENTILE.
+    """
+    buckets = _BucketList(of, fill)
+    async for second, summary in summaries:
+        if summary.samples:
+            buckets.at(second).summary.add_later(summary)
+    return buckets.close()
+
+
+@dataclass(slots=True)
+class _BucketList:
+    """The buckets of an aggregate, of which the last is open."""
+
+    of: Aggregation
+    fill: bool
+    found: list[AggregateBucket] = field(default_factory=list)
+    _running: _RunningBucket | None = None
+
+    def at(self, second: int) -> _RunningBucket:
+        """The bucket of a second since 1970, which is in the open bucket or behind it."""
+        start = self.of.period.start(datetime.fromtimestamp(second, UTC))
+        if self._running is None or start != self._running.start:
+            if self._running is not None:
+                empty = _empty_starts(self._running, start, self.of.period) if self.fill else ()
+                _close_bucket(self.found, self._running, self.of, empty)
+            self._running = _RunningBucket(start)
+        return self._running
+
+    def close(self) -> list[AggregateBucket]:
+        """Close the open bucket, and return all."""
+        if self._running is not None:
+            _close_bucket(self.found, self._running, self.of, ())
+            self._running = None
+        return self.found
 
 
 def _empty_starts(

@@ -61,7 +61,7 @@ class Sample(msgspec.Struct, frozen=True):
     `number` is None if the value is not a number of at most 38 digits; `metadata` is a JSON
     array. `type` is None where samples of several attributes share an item, which has no types.
     `arrived` is the time of arrival, None if it is the same. A text that was not read yet is
-    `stored` in a file.
+    `stored` in a file. The sample `expires` at a second, or never.
     """
 
     at: int
@@ -71,6 +71,7 @@ class Sample(msgspec.Struct, frozen=True):
     type: str | None = None
     arrived: int | None = None
     stored: StoredValue | None = None
+    expires: int | None = None
 
     @property
     def time(self) -> str:
@@ -201,8 +202,13 @@ def _readable_filter(name: str, persistence: Persistence, now: int) -> Callable[
 
 
 def _is_expired(item: Attributes, now: int) -> bool:
+    until = _expiry(item)
+    return until is not None and until <= now
+
+
+def _expiry(item: Attributes) -> int | None:
     until = item.get(TTL)
-    return isinstance(until, int | Decimal) and until <= now
+    return int(until) if isinstance(until, int | Decimal) else None
 
 
 def attribute_columns(item: Attributes, name: str) -> tuple[Value, Value] | None:
@@ -228,6 +234,7 @@ def _read_sample(name: str, item: Attributes) -> Sample:
         str(item["attrType"]) if is_row and "attrType" in item else None,
         _arrival_beside(at, item),
         stored_values(item).get(ROW_VALUE if is_row else name),
+        _expiry(item),
     )
 
 

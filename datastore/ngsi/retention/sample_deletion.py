@@ -15,11 +15,13 @@ from typing import Final
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
 from penstock.datastore.jobs.jobs import Job, JobKind, SampleSpan, new_job, unfinished_jobs
-from penstock.datastore.jobs.leases import JobLease
+from penstock.datastore.jobs.leases import JobLease, JobLeaseLost
 from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.ngsi.counts import read_open_segments
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Entity, require_role
+from penstock.datastore.ngsi.event_times import HOUR_MS
+from penstock.datastore.ngsi.hours.generations import HourDeletion
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.notification import group_of
 from penstock.datastore.ngsi.reading.series import (
@@ -107,12 +109,37 @@ class _SampleDeletion:
     began: float = field(default_factory=lambda: get_running_loop().time())
 
     async def run(self) -> None:
+        """Delete the samples, while nothing is kept of their hours."""
+        hours = HourDeletion(
+            self.access.table,
+            self._entity,
+            self.lease.job.id,
+            self.span.low // HOUR_MS,
+            self.span.high // HOUR_MS,
+        )
+        await hours.begin()
+        try:
+            await self._delete_settled()
+            await hours.forget(self._attribute_names())
+            await self._remove_entity()
+        except JobLeaseLost:
+            # A job that was cancelled does not go on; another worker forgets them itself.
+            await hours.forget(self._attribute_names())
+            await hours.end()
+            raise
+        await hours.end()
+
+    async def _delete_settled(self) -> None:
+        """Delete what is stored, and what segments that are open now may still store."""
         waiting = await self._unsettled_segments()
         await self._delete_all()
         if waiting:
             await self._wait_until_settled(waiting)
             await self._delete_all()
-        await self._remove_entity()
+
+    async def _attribute_names(self) -> AsyncIterator[str]:
+        async for attribute in walk_attributes(self.access, self._entity):
+            yield attribute.name
 
     async def _remove_entity(self) -> None:
         """Remove the entity from the directory, unless it has a sample, or one arrives."""

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.counts import (
+    LAST_HOUR,
     OpenSegment,
     SegmentSettled,
     ServicePathKey,
@@ -24,8 +25,9 @@ from penstock.datastore.ngsi.counts import (
     moving_writes,
     open_segments,
 )
+from penstock.datastore.ngsi.event_times import HOUR_MS
 from penstock.datastore.ngsi.events import DamagedLines
-from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.rows import Event, sample_times
 from penstock.datastore.ngsi.run_log import RunLog, run_mark
 from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun
@@ -44,7 +46,7 @@ IDLE_ROUNDS: Final = 3
 MAX_OPEN: Final = 32
 """The unsettled segments of a process that share runs, so that rows of counts stay small."""
 
-_ID_BYTES = 9
+_ID_BYTES = 6
 
 SegmentHandler: TypeAlias = Callable[[Segment, Sequence[Event]], None]
 """Receives a segment that is to be stored, and its events."""
@@ -255,8 +257,7 @@ class SegmentWriter:
         return segment
 
     def _add_segment(self, shared: SharedRun, events: Sequence[Event]) -> Segment:
-        # Files are listed in the order of their ids.
-        id = f"{shared.written:03}{secrets.token_urlsafe(_ID_BYTES)}"
+        id = segment_id(shared.written, events, secrets.token_urlsafe(_ID_BYTES))
         shared.open += 1
         shared.written += 1
         shared.held_events += len(events)
@@ -284,6 +285,15 @@ class SegmentWriter:
     @property
     def _now(self) -> int:
         return int(self.log.access.clock.now().timestamp())
+
+
+def segment_id(number: int, events: Sequence[Event], random: str) -> str:
+    """The id of a segment, which tells the hour of its earliest sample to `first_hour`.
+
+    Files are listed in the order of their ids.
+    """
+    earliest = min((at for event in events for at in sample_times(event)), default=0)
+    return f"{number:03}{min(earliest // HOUR_MS, LAST_HOUR):05x}{random}"
 
 
 def places_of(events: Sequence[Event]) -> list[ServicePathKey]:

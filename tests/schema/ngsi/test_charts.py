@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.access.work import READ_SAMPLES, WorkAccount
+from penstock.datastore.ngsi.hours import reader
 from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.table.instrumentation import Units
@@ -111,6 +112,7 @@ async def test_a_span_with_too_many_samples_is_refused(
 ) -> None:
     await store_samples(ask.store, samples=4)
     monkeypatch.setattr(charts, "MAX_SAMPLES", 3)
+    monkeypatch.setattr(reader, "FIRST_PAGE", 1)
     for shown in (
         "downsample(points: 3) { times }",
         "aggregate(method: AVG, period: DAY) { value }",

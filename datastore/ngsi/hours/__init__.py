@@ -1,0 +1,1 @@
+"""Kept aggregates of samples by the hour, and what makes them invalid."""

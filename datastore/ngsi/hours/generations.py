@@ -1,0 +1,180 @@
+"""Generations of hours: what changes in an hour after it may have been kept.
+
+A kept hour has the generation that it was built under, and is valid while the hour has no other
+one. Whoever stores a late sample gives its hour a new generation first. A deletion marks its span
+while it goes on; nothing is kept there meanwhile.
+"""
+
+import secrets
+from asyncio import gather
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from penstock.datastore.ngsi.catalog import EntityName
+from penstock.datastore.ngsi.directory import Entity
+from penstock.datastore.ngsi.event_times import HOUR_MS
+from penstock.datastore.ngsi.rows import Event, sample_times
+from penstock.datastore.table import limits
+from penstock.datastore.table.layout import HOUR_DELETIONS, HOUR_GENERATION, KEPT_HOURS
+from penstock.datastore.table.pages import query_items
+from penstock.datastore.table.port import (
+    Check,
+    Compare,
+    Delete,
+    Key,
+    Missing,
+    Put,
+    Query,
+    Range,
+    Table,
+    Update,
+    Value,
+)
+
+LATE_MS: Final = 600_000
+"""The milliseconds behind its event after which a sample is late when it is stored."""
+
+SKEW_MS: Final = 300_000
+"""The milliseconds by which the clocks of two servers may differ."""
+
+DAY_HOURS: Final = 24
+
+_CHANGED = "changed"
+_JOB = "job:"
+_TOKEN_BYTES = 6
+
+EntityHour: TypeAlias = tuple[EntityName, int]
+"""An entity, and an hour since 1970."""
+
+
+def late_hours(events: Iterable[Event], now: int) -> set[EntityHour]:
+    """The hours of the late samples of events that are stored at a time in milliseconds."""
+    return {
+        (
+            EntityName(event.service, event.path, event.update.entity_id, event.update.entity_type),
+            at // HOUR_MS,
+        )
+        for event in events
+        for at in sample_times(event)
+        if at < now - LATE_MS
+    }
+
+
+async def renew_hours(table: Table, hours: Iterable[EntityHour]) -> None:
+    """Give hours of entities a new generation, 25 in a request."""
+    rows = [
+        Put(
+            {
+                **HOUR_GENERATION.item(**name._asdict(), hour=hour),
+                "generation": secrets.token_urlsafe(_TOKEN_BYTES),
+            }
+        )
+        for name, hour in sorted(hours)
+    ]
+    for start in range(0, len(rows), limits.WRITE_OPERATIONS):
+        await table.write(rows[start : start + limits.WRITE_OPERATIONS])
+
+
+@dataclass(frozen=True, slots=True)
+class HourStates:
+    """The generations of the hours of an entity, where there are any, and deletions that go on.
+
+    `unchanged` is the check that no deletion has begun or ended since.
+    """
+
+    generations: Mapping[int, str]
+    deletions: Sequence[tuple[int, int]]
+    unchanged: Check
+
+    def generation(self, hour: int) -> str:
+        return self.generations.get(hour, "")
+
+    def is_in_deletion(self, hour: int) -> bool:
+        return any(low <= hour <= high for low, high in self.deletions)
+
+
+async def read_states(table: Table, of: Entity, first: int, last: int) -> HourStates:
+    """Read the states of hours: `pk = NG:<service>:<path>:<id>:<type>`, and its row `NGD`."""
+    key = HOUR_DELETIONS.key(**_entity_values(of))
+    generations, found = await gather(
+        _read_generations(table, of, first, last), table.get([key], consistent=True)
+    )
+    row = found.items.get(key, {})
+    changed = row.get(_CHANGED)
+    condition = Missing(_CHANGED) if changed is None else Compare(_CHANGED, "=", str(changed))
+    deletions = [
+        (int(str(span["low"])), int(str(span["high"])))
+        for name, span in row.items()
+        if name.startswith(_JOB) and isinstance(span, dict)
+    ]
+    return HourStates(generations, deletions, Check(key, condition))
+
+
+async def _read_generations(table: Table, of: Entity, first: int, last: int) -> dict[int, str]:
+    start = HOUR_GENERATION.sk.prefix({})
+    keys = (HOUR_GENERATION.key(**_entity_values(of), hour=hour) for hour in (first, last))
+    low, high = keys
+    query = Query(partition=low.pk, range=Range(start, low.sk, high.sk), consistent=True)
+    return {
+        int(str(item["sk"]).removeprefix(start)): str(item["generation"])
+        async for item in query_items(table, query)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class HourDeletion:
+    """A deletion of samples by a job, in the hours from `low` to `high`."""
+
+    table: Table
+    of: Entity
+    job: str
+    low: int
+    high: int
+
+    async def begin(self) -> None:
+        """Mark the span: from now on, nothing is kept there, and what is kept is not read."""
+        span: Value = {"low": self.low, "high": self.high}
+        await self._change(Update(key=self._key, set={_JOB + self.job: span, **_new_token()}))
+
+    async def forget(self, attributes: AsyncIterator[str]) -> None:
+        """Delete what is kept of the attributes on the days of the span."""
+        async for name in attributes:
+            values = {**_entity_values(self.of), "attribute": name}
+            query = kept_query(values, self.low // DAY_HOURS, self.high // DAY_HOURS)
+            keys = [Key(str(i["pk"]), str(i["sk"])) async for i in query_items(self.table, query)]
+            for start in range(0, len(keys), limits.WRITE_OPERATIONS):
+                batch = keys[start : start + limits.WRITE_OPERATIONS]
+                await self.table.write([Delete(key) for key in batch])
+
+    async def end(self) -> None:
+        """Take the mark off; what was kept of the span is forgotten before."""
+        await self._change(Update(key=self._key, set=_new_token(), remove=(_JOB + self.job,)))
+
+    async def _change(self, update: Update) -> None:
+        await self.table.transact([update])
+
+    @property
+    def _key(self) -> Key:
+        return HOUR_DELETIONS.key(**_entity_values(self.of))
+
+
+def kept_query(series: Mapping[str, str], first_day: int, last_day: int) -> Query:
+    """The query of the kept hours of a series on some days."""
+    last_day = min(last_day, 99_999)
+    low, high = (KEPT_HOURS.key(**series, day=day) for day in (first_day, last_day))
+    start = KEPT_HOURS.sk.prefix({})
+    return Query(partition=low.pk, range=Range(start, low.sk, high.sk), consistent=True)
+
+
+def _new_token() -> dict[str, Value]:
+    return {_CHANGED: secrets.token_urlsafe(_TOKEN_BYTES)}
+
+
+def _entity_values(of: Entity) -> dict[str, str]:
+    return {
+        "service": of.service,
+        "path": of.path,
+        "entity": of.entity_id,
+        "type": of.entity_type,
+    }

@@ -1,0 +1,12 @@
+"""Hours are kept of any number of samples, and read in short pages."""
+
+import pytest
+
+from penstock.datastore.ngsi.hours import reader
+
+
+@pytest.fixture(autouse=True)
+def keep_every_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "KEPT_SAMPLES", 1)
+    monkeypatch.setattr(reader, "WHOLE_PAGE", 1)
+    monkeypatch.setattr(reader, "FIRST_PAGE", 1)

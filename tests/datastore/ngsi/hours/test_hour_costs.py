@@ -1,0 +1,103 @@
+"""The calls and units of aggregates by kept hours; docs/ngsi.md has the same table."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from penstock.datastore.access.access import Access, Budget
+from penstock.datastore.clock import Clock
+from penstock.datastore.ngsi.catalog import Catalog
+from penstock.datastore.ngsi.destinations import TableItem
+from penstock.datastore.ngsi.directory import Attribute
+from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
+from penstock.datastore.ngsi.hours import reader as hour_reader
+from penstock.datastore.ngsi.hours.generations import HourDeletion
+from penstock.datastore.ngsi.loading.sample_writer import write_items
+from penstock.datastore.ngsi.options import ItemLayout, Persistence
+from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period
+from penstock.datastore.ngsi.reading.series import TimeSpan
+from penstock.datastore.ngsi.rows import Event, items_of
+from penstock.datastore.table.instrumentation import MeteredTable, Units
+from tests.datastore.ngsi.hours.hour_worlds import CAR
+from tests.datastore.ngsi.sample_sinks import SinkWorld
+from tests.datastore.ngsi.test_repository import reader
+from tests.support.sample_resources import SUPER, on_sqlite
+from tests.support.work_account import Account
+
+BEGIN = datetime(2022, 7, 1, tzinfo=UTC)
+MONTH = TimeSpan(BEGIN, BEGIN + timedelta(days=31))
+BY_DAY = Aggregation(Method.AVG, Period.DAY)
+
+
+@pytest.fixture(autouse=True)
+def keep_full_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("KEPT_SAMPLES", 100), ("FIRST_PAGE", 200), ("WHOLE_PAGE", 1000)):
+        monkeypatch.setattr(hour_reader, name, value)
+
+
+async def store_month(world: SinkWorld) -> Attribute:
+    """Store 5 samples of each hour of a month, as a sensor at 1 Hz names them."""
+    start = int(BEGIN.timestamp() * 1000)
+    events = []
+    for number in range(31 * 24 * 5):
+        value = NotifiedAttribute("speed", "Number", f"{20 + number % 17 / 100:.2f}")
+        at, update = start + number * 720_000, EntityUpdate("car1", "car", (value,))
+        events.append(
+            Event("vehicles", "/4wheels", at, str(number), "cars", Persistence.ROW, update)
+        )
+    catalog = Catalog(world.context.table)
+    await catalog.record_paths([("vehicles", "/4wheels")])
+    await catalog.record_entities(events)
+    items = [TableItem("cars", item) for each in events for item in items_of(each, ItemLayout())]
+    await write_items(world.context.destinations, items)
+    found = await reader(world).directory.attribute(CAR, "speed")
+    assert found is not None
+    return found
+
+
+async def read_month(world: SinkWorld, of: Attribute) -> tuple[Units, Units, Account]:
+    """Read a month by days; return what it costs in the table and of samples, and its caller."""
+    metered, notified, account = MeteredTable(world.context.table), reader(world), Account()
+    access = Access(metered, SUPER, Clock(), Budget())
+    series = replace(notified.series, work=account)
+    hours = replace(notified.hours, access=access, series=series, work=account)
+    found = await hours.aggregate(of, MONTH, BY_DAY)
+    assert [bucket.samples for bucket in found] == [120] * 31
+    return metered.units, notified.units, account
+
+
+@on_sqlite
+async def test_a_month_costs_so_much_before_and_after_it_is_kept(world: SinkWorld) -> None:
+    of = await store_month(world)
+    kept, samples, account = await read_month(world, of)
+    # A page of 200 samples, four of 1,000; three reads, three for what is not settled, and a
+    # transaction for each day: two units for its check, and two for each KB of the day.
+    assert (samples.calls, kept.calls, kept.wcu) == (1 + 4, 3 + 3 + 31, 31 * (2 + 4))
+    assert account.owed == 100 + 3720 // 2
+    kept, samples, account = await read_month(world, of)
+    assert (samples.calls, kept.calls, kept.wcu) == (1, 3, 0)
+    assert (samples.rcu, kept.rcu) == (6.0, 13.0)
+    # The samples of the first page, and a unit for each day.
+    assert account.owed == 100 + 31
+
+
+@on_sqlite
+async def test_a_deletion_costs_so_much_of_kept_hours(world: SinkWorld) -> None:
+    of = await store_month(world)
+    await read_month(world, of)
+    metered = MeteredTable(world.context.table)
+    first = int(BEGIN.timestamp()) // 3600
+    deletion = HourDeletion(metered, CAR, "job", first, first + 31 * 24 - 1)
+    await deletion.begin()
+    await deletion.end()
+    assert (metered.units.calls, metered.units.wcu) == (2, 4)
+    metered.units.calls = 0
+    metered.units.wcu = 0
+
+    async def names() -> AsyncIterator[str]:
+        yield of.name
+
+    await deletion.forget(names())
+    assert (metered.units.calls, metered.units.wcu) == (1 + 2, 31 * 2)

@@ -1,0 +1,305 @@
+"""Aggregates by kept hours are those of the samples, whoever stores or deletes some meanwhile."""
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from penstock.datastore.access.access import Access, Budget
+from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.ngsi.counts import IngestCounts
+from penstock.datastore.ngsi.hours.generations import LATE_MS, SKEW_MS
+from penstock.datastore.ngsi.options import (
+    BatchingOptions,
+    ItemLayout,
+    Persistence,
+    SampleLifetimes,
+)
+from penstock.datastore.ngsi.reading import charts
+from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period, Width
+from penstock.datastore.ngsi.reading.series import TimeSpan
+from penstock.datastore.ngsi.replay import LetterReplayer
+from penstock.datastore.roles import ROOT
+from penstock.datastore.table.instrumentation import MeteredTable
+from tests.datastore.ngsi.hours.hour_worlds import (
+    CAR,
+    DAILY,
+    Hold,
+    HourWorld,
+    hour,
+    open_hours,
+    span_of_hours,
+    while_held,
+)
+from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld
+from tests.support.sample_resources import SUPER, on_sqlite, without_moto
+
+COLUMN = replace(QUICK, layout=ItemLayout(attr_persistence=Persistence.COLUMN))
+HOURLY = Aggregation(Method.COUNT, Period.HOUR)
+
+
+async def fill(place: HourWorld) -> None:
+    """Store samples of two days: in hours 0, 1, 5 and 30."""
+    for at, value in ((0, 1), (0.5, 2), (1, -4.25), (5.1, 8), (30, 16)):
+        await place.store_at(hour(at), value)
+
+
+@pytest.mark.parametrize("options", [QUICK, COLUMN], ids=["rows", "columns"])
+async def test_every_method_gives_the_same_by_kept_hours(world: SinkWorld, options: object) -> None:
+    async with open_hours(world, options) as place:  # type: ignore[arg-type]
+        await fill(place)
+        spans = (TimeSpan(), span_of_hours(0, 24), TimeSpan(hour(0.25), hour(30.5)))
+        periods = (Period.HOUR, Period.DAY, Period.YEAR, Width(7200))
+        for _ in range(2):
+            for method in Method:
+                for period in periods:
+                    how = Aggregation(method, period)
+                    if not how.is_by_hours:
+                        continue
+                    for span in spans:
+                        expected = await place.recompute(how, span, fill=True)
+                        assert await place.aggregate(how, span, fill=True) == expected
+            assert await place.kept_days() == 2
+        assert [bucket.value for bucket in await place.aggregate()] == [Decimal("6.75"), 16]
+
+
+@on_sqlite
+async def test_a_kept_hour_is_read_without_its_samples(world: SinkWorld) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        of = await place.find()
+        assert of is not None
+        for span, kept_calls, sample_calls in (
+            (span_of_hours(0, 47), (3 + 4 + 2, 3), (1 + 5, 1)),
+            (TimeSpan(), (3, 3), (2, 2)),
+        ):
+            for calls, samples in zip(kept_calls, sample_calls, strict=True):
+                metered, notified = MeteredTable(place.store.table), place.notified
+                access = Access(metered, SUPER, place.store.clock, Budget())
+                hours = replace(notified.hours, access=access)
+                found = await hours.aggregate(of, span, DAILY)
+                assert [bucket.samples for bucket in found] == [4, 1]
+                # The generations, the deletions and the kept days; the first time also four for
+                # what is not settled, and one for each day. A page of samples, then the others.
+                assert (metered.units.calls, notified.units.calls) == (calls, samples)
+
+
+@without_moto
+async def test_a_late_sample_counts_at_once(world: SinkWorld) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        assert await place.sums() == [Decimal("6.75"), 16]
+        await place.store_at(hour(0.75), 100)
+        assert await place.sums() == [Decimal("106.75"), 16]
+        await place.store_at(hour(2), 1000)
+        assert await place.sums() == [Decimal("1106.75"), 16]
+        assert await place.sums() == [Decimal("1106.75"), 16]
+        assert await place.kept_days() == 2
+
+
+@on_sqlite
+async def test_hours_that_are_not_over_are_not_kept(world: SinkWorld) -> None:
+    async with open_hours(world) as place:
+        for minutes in (1, 2):
+            await place.store_at(place.watch.time + timedelta(minutes=minutes), minutes)
+        assert await place.sums() == [3]
+        assert await place.kept_days() == 0
+        margin = timedelta(milliseconds=LATE_MS + SKEW_MS)
+        place.watch.move(timedelta(hours=1) + margin - timedelta(milliseconds=1))
+        assert await place.sums() == [3]
+        assert await place.kept_days() == 0
+        place.watch.move(timedelta(milliseconds=1))
+        assert await place.sums() == [3]
+        assert await place.kept_days() == 1
+
+
+@on_sqlite
+async def test_a_late_sample_that_is_stored_while_its_hour_is_read_counts(
+    world: SinkWorld,
+) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        hold = place.held.query_hold = Hold()
+        await while_held(hold, place.aggregate(), lambda: place.store_at(hour(0.75), 100))
+        assert await place.sums() == [Decimal("106.75"), 16]
+
+
+@on_sqlite
+@pytest.mark.parametrize("alone", [False, True])
+async def test_an_hour_is_not_kept_while_a_late_sample_of_it_is_being_stored(
+    world: SinkWorld, alone: bool
+) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        await place.aggregate()
+        # The first segment after a while is a run of its own.
+        place.watch.move(timedelta(hours=1) if alone else timedelta(0))
+        hold = place.held.write_hold = Hold()
+
+        async def read_twice() -> None:
+            assert await place.sums() == [Decimal("6.75"), 16]
+            assert await place.sums() == [Decimal("6.75"), 16]
+
+        await while_held(hold, place.send(hour(0.75), 100), read_twice)
+        await world.wait_until_settled()
+        assert await place.sums() == [Decimal("106.75"), 16]
+
+
+@on_sqlite
+async def test_an_hour_is_not_kept_while_a_sample_of_it_waits_for_its_destination(
+    world: SinkWorld,
+) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        await place.store_at(place.watch.time, 1)
+        hold = place.held.write_hold = Hold()
+
+        async def read_later() -> None:
+            # It was in time when its storage began.
+            place.watch.move(timedelta(hours=5))
+            assert await place.sums() == [Decimal("6.75"), 16, 1]
+
+        await while_held(hold, place.send(place.watch.time, 100), read_later)
+        await world.wait_until_settled()
+        assert await place.sums() == [Decimal("6.75"), 16, 101]
+        assert await place.sums() == [Decimal("6.75"), 16, 101]
+        assert await place.kept_days() == 3
+
+
+@on_sqlite
+async def test_what_a_dead_server_had_begun_to_store_counts_once_another_has_stored_it(
+    world: SinkWorld,
+) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        async with open_hours(world, drain=0) as dying:
+            hold = dying.held.write_hold = Hold()
+            await dying.send(hour(0.75), 100)
+            await hold.reached.wait()
+        assert await place.sums() == [Decimal("6.75"), 16]
+        place.watch.move(timedelta(hours=1))
+        await place.sink.take_over_runs()
+        await world.wait_until_settled()
+        assert await place.sums() == [Decimal("106.75"), 16]
+
+
+@on_sqlite
+async def test_replayed_updates_count(world: SinkWorld) -> None:
+    async with open_hours(world, replace(QUICK, batching=BatchingOptions(ttl=0))) as place:
+        await fill(place)
+        place.held.fail = True
+        await place.store_at(hour(1.5), 100)
+        place.held.fail = False
+        assert await place.sums() == [Decimal("6.75"), 16]
+        (letter,) = await world.letters()
+        replayer: LetterReplayer = place.sink.replayer
+        await replayer.replay(letter)
+        await world.wait_until_settled()
+        assert await place.sums() == [Decimal("106.75"), 16]
+
+
+@without_moto
+async def test_deleted_samples_do_not_count(world: SinkWorld) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        await place.aggregate()
+        await place.delete(TimeSpan(hour(0.25), hour(1.5)))
+        assert await place.sums() == [9, 16]
+        assert await place.kept_days() == 2
+        await place.delete()
+        assert await place.aggregate() == []
+        assert await place.kept_days() == 0
+        await place.store_at(hour(0.25), 3)
+        await place.store_at(hour(1), 4)
+        assert await place.sums() == [7]
+
+
+@on_sqlite
+async def test_samples_that_are_deleted_while_their_hour_is_read_are_not_kept(
+    world: SinkWorld,
+) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        hold = place.held.query_hold = Hold()
+        await while_held(
+            hold, place.aggregate(), lambda: place.delete(TimeSpan(hour(0), hour(0.25)))
+        )
+        assert await place.sums() == [Decimal("5.75"), 16]
+
+
+@on_sqlite
+async def test_nothing_is_kept_of_a_span_that_is_being_deleted(world: SinkWorld) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        await place.aggregate()
+        place.watch.move(timedelta(seconds=1))
+        await place.store.open_session(SUPER).sample_deletions.begin(CAR, span_of_hours(1, 3))
+        place.held.lose_deletes = True
+        assert await place.store.run_jobs("w") == 0
+        # One attribute's samples are gone; the job has not ended.
+        assert await place.sums() == await place.sums() == [11, 16]
+        place.held.lose_deletes = False
+        assert await place.store.run_jobs("w") == 1
+        assert await place.sums() == [11, 16]
+        assert await place.sums() == [11, 16]
+
+
+@on_sqlite
+async def test_what_has_expired_does_not_count(world: SinkWorld) -> None:
+    layout = ItemLayout(lifetimes=SampleLifetimes(((ROOT, 1),)))
+    async with open_hours(world, replace(QUICK, layout=layout)) as place:
+        await place.store_at(hour(0), 1)
+        place.watch.move(timedelta(hours=1))
+        await place.store_at(hour(0.5), 2)
+        await place.store_at(hour(1), 3)
+        assert await place.sums() == [6]
+        place.watch.move(timedelta(hours=23))
+        assert await place.sums() == [5]
+        assert await place.sums() == [5]
+        place.watch.move(timedelta(hours=1))
+        assert await place.sums() == []
+
+
+@on_sqlite
+async def test_a_read_that_is_refused_keeps_what_it_has_read(
+    world: SinkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(charts, "MAX_SAMPLES", 3)
+    async with open_hours(world) as place:
+        await fill(place)
+        with pytest.raises(LimitExceeded, match="samples of a span"):
+            await place.aggregate()
+        assert [bucket.value for bucket in await place.aggregate()] == [Decimal("6.75"), 16]
+
+
+@on_sqlite
+async def test_a_table_that_refuses_a_kept_day_does_not_stop_the_reading(
+    world: SinkWorld,
+) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+
+        class BusyTable(MeteredTable):
+            async def transact(self, operations: object) -> float:
+                raise Unavailable("busy")
+
+        store = replace(place.store, table=BusyTable(place.store.table))
+        assert await replace(place, store=store).sums() == [Decimal("6.75"), 16]
+        assert await place.kept_days() == 0
+
+
+@on_sqlite
+async def test_late_samples_cost_a_unit_for_each_hour_of_an_entity(world: SinkWorld) -> None:
+    metered = MeteredTable(world.context.table)
+    metered_world = SinkWorld(replace(world.context, table=metered, lease_seconds=3600, shards=1))
+    async with open_hours(metered_world) as place:
+        for _ in range(3):
+            await place.store_at(place.watch.time, 1)
+        metered.units.wcu = 0
+        await place.store_at(place.watch.time, 1)
+        assert metered.units.wcu == 4
+        metered.units.wcu = 0
+        await place.store_at(hour(0), 1)
+        assert metered.units.wcu == 5
+        assert await world.recount() == IngestCounts(received=5, persisted=5, items=10)
