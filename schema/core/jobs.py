@@ -110,7 +110,11 @@ class Job(Node):
         description="The time when the job finished or failed, in UTC; null before that."
     )
     done: int = strawberry.field(
-        description="The number of steps that are finished. It is updated about once a second."
+        description=(
+            "The number of steps that are finished. It is updated about once a second. Of a deletion "
+            "of samples it is at least so many: those of the last second before a server was killed, "
+            "and of a request that failed half way, are not counted."
+        )
     )
     total: int | None = strawberry.field(
         description=(
