@@ -4,12 +4,13 @@ import pytest
 from httpx import Response
 
 from penstock.datastore.audio.records import Audio
+from penstock.datastore.errors import NotFound
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import add, listener
 from tests.datastore.audio.sample_uploads import COVER, TAGS, sound, upload_and_register
 from tests.server.opensubsonic.conftest import ANN
-from tests.server.opensubsonic.players import Player
+from tests.server.opensubsonic.players import Player, player_of
 
 CONTENT = sound("flac", 2, TAGS, COVER)
 
@@ -49,4 +50,19 @@ async def test_a_track_without_a_cover_has_none(any_store: Store, player: Player
     assert "coverArt" not in song
     for id in (bare.id, song["albumId"], "al-nothing", "../../x", "x"):
         code, _ = await player.fail("getCoverArt", id=id)
+        assert code == 70
+
+
+@pytest.mark.parametrize("user", ["bob", "ann/artwork", "../ann", "%61nn", "ann%2Fartwork", "Ann"])
+async def test_the_id_of_anothers_cover_leads_to_nothing(
+    any_store: Store, player: Player, track: Audio, user: str
+) -> None:
+    other = await player_of(any_store, player.client, user)
+    ids = [track.artwork, track.id, (await player.ask("getSong", id=track.id))["song"]["albumId"]]
+    assert await read(any_store, await player.send("getCoverArt", id=ids[0])) == COVER
+    # The name of a cover is signed among the caller's own objects, where no such file is.
+    with pytest.raises(NotFound):
+        await read(any_store, await other.send("getCoverArt", id=ids[0]))
+    for id in (*ids[1:], f"../../ann/artwork/{ids[0]}", f"ann/artwork/{ids[0]}"):
+        code, _ = await other.fail("getCoverArt", id=id)
         assert code == 70
