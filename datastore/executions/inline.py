@@ -9,6 +9,7 @@ from collections.abc import (
     AsyncIterable,
     AsyncIterator,
     Callable,
+    Iterable,
     Iterator,
     Mapping,
     Sequence,
@@ -18,7 +19,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from hashlib import sha256
-from itertools import islice
+from itertools import count, islice
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -46,6 +48,7 @@ from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord
+from penstock.formula.core.errors import FormulaCode
 from penstock.formula.core.limits import MAX_BATCH_STEPS
 from penstock.formula.core.values import FormulaType
 from penstock.transform.json_transform import JsonTransform
@@ -70,11 +73,18 @@ class InlineOutput(NamedTuple):
 
 def _read_number(cell: str) -> Decimal:
     # An exponent could stand for a number of any length.
+    if cell in _INFINITE:
+        raise InfiniteNumber(cell)
     if _NUMBER.fullmatch(cell) is None:
         raise ValueError(cell)
     return Decimal(cell)
 
 
+class InfiniteNumber(ValueError):
+    """A cell that says `Infinity`, as earlier releases wrote the results of some formulas."""
+
+
+_INFINITE: Final = ("Infinity", "-Infinity")
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _CELL_READERS: Final[dict[FormulaType, Callable[[str], object]]] = {
     FormulaType.NUMBER: _read_number,
@@ -83,6 +93,8 @@ _CELL_READERS: Final[dict[FormulaType, Callable[[str], object]]] = {
     FormulaType.STRING: str,
 }
 
+
+INFINITE_RESULT: Final = "the result is no finite number"
 
 KEEPING_UNITS: Final = 500
 """Units of the file of the rows of a request that a pipeline keeps."""
@@ -138,12 +150,37 @@ class ReadInlineOutput:
 def parse_results(plan: TransformPlan, wrong: bytes, output: bytes) -> InlineOutput:
     """Read the two files of an execution of this plan; Unreadable for files of another form."""
     try:
-        return InlineOutput(
-            tuple(_output_row(plan, line) for line in _csv_rows(output)),
-            tuple(_row_problem(*line[:4]) for line in _csv_rows(wrong)),
-        )
+        problems = [_row_problem(*line[:4]) for line in _csv_rows(wrong)]
+        read = [
+            _read_output_row(plan, number, line)
+            for number, line in zip(_other_numbers(problems), _csv_rows(output), strict=False)
+        ]
     except (ValueError, TypeError, csv.Error):
         raise Unreadable from None
+    if infinite := [each for each in read if isinstance(each, RowProblem)]:
+        problems = sorted([*problems, *infinite], key=attrgetter("row"))
+    rows = tuple(each for each in read if not isinstance(each, RowProblem))
+    return InlineOutput(rows, tuple(problems))
+
+
+def _other_numbers(problems: Iterable[RowProblem]) -> Iterator[int]:
+    """The numbers of the rows that have no problem, without end."""
+    rejected = {problem.row for problem in problems}
+    return (number for number in count(1) if number not in rejected)
+
+
+def _read_output_row(
+    plan: TransformPlan, number: int, line: list[str]
+) -> dict[str, Any] | RowProblem:
+    """The values of a row of the output; a problem for a result that is no finite number."""
+    row = dict[str, Any]()
+    for step, cell in zip(plan.steps, line, strict=True):
+        try:
+            row[step.name] = _CELL_READERS[step.type](cell) if cell else None
+        except InfiniteNumber:
+            code, message = FormulaCode.NUMBER_OUT_OF_RANGE.value, INFINITE_RESULT
+            return RowProblem(row=number, column=step.name, code=code, message=message)
+    return row
 
 
 def _row_problem(row: str, column: str, code: str, message: str) -> RowProblem:
@@ -156,13 +193,6 @@ def _row_problem(row: str, column: str, code: str, message: str) -> RowProblem:
 def _csv_rows(data: bytes) -> Iterator[list[str]]:
     """The lines of a CSV file without its header, if it has one."""
     return islice(csv.reader(io.StringIO(data.decode(), newline="")), 1, None)
-
-
-def _output_row(plan: TransformPlan, line: list[str]) -> dict[str, Any]:
-    return {
-        step.name: _CELL_READERS[step.type](cell) if cell else None
-        for step, cell in zip(plan.steps, line, strict=True)
-    }
 
 
 MAX_ROW: Final = 2**31 - 1

@@ -227,6 +227,15 @@ PROBLEMS = b"row,column,code,message\r\n"
 async def test_results_that_a_worker_elsewhere_wrote_in_another_form_are_unreadable(
     ask: Ask, store: Store, output: bytes, errors: bytes
 ) -> None:
+    id = await complete_elsewhere(ask, store, output, errors)
+    shown = "query($id: ID!) { execution(id: $id) { state results { rows problems { row } } } }"
+    answer = await ask(shown, {"id": id}, CARL)
+    assert [error["extensions"]["code"] for error in answer.errors] == ["UNREADABLE"]
+    assert answer.data == {"execution": {"state": "SUCCESS", "results": None}}
+
+
+async def complete_elsewhere(ask: Ask, store: Store, output: bytes, errors: bytes) -> str:
+    """Run rows of a request elsewhere, which writes these files; return the execution's id."""
     pipeline = await create_pipeline(ask)
     made = await create_execution(
         ask, ADA, pipelineId=pipeline, mode="INLINE", rows=[{"distance": "far"}]
@@ -238,10 +247,27 @@ async def test_results_that_a_worker_elsewhere_wrote_in_another_form_are_unreada
     await put_file(store.files, staged_key(output_key(record), fence), output)
     await put_file(store.files, staged_key(errors_key(record), fence), errors)
     await external.complete(record.id, fence, RowCounts(1, 1, 0, 1, 1))
-    shown = "query($id: ID!) { execution(id: $id) { state results { rows problems { row } } } }"
-    answer = await ask(shown, {"id": made["id"]}, CARL)
-    assert [error["extensions"]["code"] for error in answer.errors] == ["UNREADABLE"]
-    assert answer.data == {"execution": {"state": "SUCCESS", "results": None}}
+    return str(made["id"])
+
+
+async def test_an_infinite_result_of_an_earlier_release_is_a_problem_of_its_row(
+    ask: Ask, store: Store
+) -> None:
+    output = b"return,far\r\n1,true\r\nInfinity,true\r\n-Infinity,\r\n2,false\r\n"
+    errors = PROBLEMS + b"2,distance,INVALID_INPUT,far\r\n6,,FIELD_COUNT,two\r\n"
+    id = await complete_elsewhere(ask, store, output, errors)
+    shown = """query($id: ID!) { execution(id: $id) { state results { rows
+      problems { row column code message } } } }"""
+    told = (await ask(shown, {"id": id}, CARL)).value
+    assert told["state"] == "SUCCESS"
+    assert told["results"]["rows"] == [{"return": 1, "far": True}, {"return": 2, "far": False}]
+    infinite = ("return", "NUMBER_OUT_OF_RANGE", "the result is no finite number")
+    assert [tuple(one.values()) for one in told["results"]["problems"]] == [
+        (2, "distance", "INVALID_INPUT", "far"),
+        (3, *infinite),
+        (4, *infinite),
+        (6, None, "FIELD_COUNT", "two"),
+    ]
 
 
 async def test_a_row_of_the_output_is_explained_from_its_input_row(ask: Ask, store: Store) -> None:
