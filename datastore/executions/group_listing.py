@@ -250,11 +250,15 @@ class ListGroupExecutions:
 
 @dataclass(frozen=True, slots=True)
 class GroupScan:
-    """A scan of the lists of several groups and states, all in one direction."""
+    """A scan of the lists of several groups and states, all in one direction.
+
+    Rows of pipelines that were `deleted` are left out.
+    """
 
     table: Table
     listed: GroupExecutions
     descending: bool
+    deleted: frozenset[str] = frozenset()
 
     def lane(self, source: Source, state: ExecutionState) -> QueryRange:
         row = EXECUTION_ENDED if self.listed.by_end else EXECUTION_LISTED
@@ -286,12 +290,13 @@ class GroupScan:
 
     def _filters(self) -> bool:
         timed = self.listed.created if self.listed.by_end else self.listed.ended
-        return self.listed.created_by is not None or timed != ANY_TIME
+        return bool(self.deleted) or self.listed.created_by is not None or timed != ANY_TIME
 
     def _keeps(self, source: Source, item: Attributes) -> bool:
         """Whether the row of a list does not rule out its execution."""
         return (
             (source.pipelines is None or item.get("pipelineId") in source.pipelines)
+            and item.get("pipelineId") not in self.deleted
             and self.listed.created_by in (None, item.get("createdBy"))
             and _is_created_within(self.listed.created, _linked_id(item))
             and _is_ended_within(self.listed.ended, str(item.get("finishedAt", "")) or None)

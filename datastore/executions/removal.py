@@ -77,6 +77,12 @@ async def delete_orphaned_files(table: Table, files: Files, execution: Execution
         await delete_all_files(files, execution)
 
 
+async def find_deleted_pipelines(table: Table) -> frozenset[str]:
+    """The pipelines of a page that are being deleted, and may have executions still."""
+    marked = Query(partition=TOMBSTONE.fill({"kind": PIPELINE.letter}), index=True)
+    return frozenset(resource_id(each) for each in (await table.query(marked)).items)
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutionRemoval:
     """The removal of executions; every step may be repeated."""
@@ -96,9 +102,8 @@ class ExecutionRemoval:
 
         Executions that the index does not list yet are removed by the next call.
         """
-        marked = Query(partition=TOMBSTONE.fill({"kind": PIPELINE.letter}), index=True)
-        pipelines = [resource_id(each) for each in (await self.table.query(marked)).items]
-        return await finish_all(partial(self._remove_all, each) for each in pipelines)
+        pipelines = await find_deleted_pipelines(self.table)
+        return await finish_all(partial(self._remove_all, each) for each in sorted(pipelines))
 
     async def _remove_all(self, pipeline: str) -> int:
         await self._remove_withdrawals(pipeline)

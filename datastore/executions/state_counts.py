@@ -12,6 +12,7 @@ from penstock.datastore.executions.group_listing import (
     Source,
 )
 from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.executions.removal import find_deleted_pipelines
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.pages import QueryRange
 from penstock.datastore.table.port import Query
@@ -39,13 +40,15 @@ class CountExecutions:
         """Count executions of groups by their state: `pk = EL:<group>:<state>`, each row once.
 
         The request is that of a list by creation without tags. Counting ends at MOST_COUNTED of a
-        state, and at the cost budget of a page. Raises as the list does.
+        state, and at the cost budget of a page. Those of pipelines that are being deleted, which no
+        list has, do not count. Raises as the list does.
         """
         table = MeteredTable(self.access.table)
         sources = await ListGroupExecutions(self.access).find_sources(listed, table)
         states = [state for states in listed.stages() for state in states]
-        self.access.payments.promise_calls(len(states) * len(sources))
-        scan = GroupScan(table, listed, descending=False)
+        self.access.payments.promise_calls(1 + len(states) * len(sources))
+        deleted = await find_deleted_pipelines(table)
+        scan = GroupScan(table, listed, descending=False, deleted=deleted)
         return [await self._count(table, scan, state, sources) for state in states]
 
     async def _count(

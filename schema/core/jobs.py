@@ -111,9 +111,9 @@ class Job(Node):
     )
     done: int = strawberry.field(
         description=(
-            "The number of steps that are finished. It is updated about once a second. Of a deletion "
-            "of samples it is at least so many: those of the last second before a server was killed, "
-            "and of a request that failed half way, are not counted."
+            "The number of steps that are finished. It is updated about once a second. Of a "
+            "deletion of samples it is at least so many: those of the last second before a server "
+            "was killed, and of a request that failed half way, are not counted."
         )
     )
     total: int | None = strawberry.field(

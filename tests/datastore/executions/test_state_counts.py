@@ -61,5 +61,5 @@ async def test_a_count_is_a_query_for_each_group_and_state(
     metered = MeteredTable(store.table)
     session = replace(store, table=metered).open_session(SUPER)
     await counts(session, states=frozenset({ExecutionState.WAITING}))
-    # The group, the pipelines that two groups share, and the lists of both.
-    assert metered.units.calls == 1 + 2 + 2
+    # The group, the pipelines that two groups share, those being deleted, and the lists of both.
+    assert metered.units.calls == 1 + 2 + 1 + 2
