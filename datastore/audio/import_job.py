@@ -26,7 +26,7 @@ from penstock.datastore.audio.imports.moved_tracks import (
 )
 from penstock.datastore.audio.imports.open_imports import read_open_imports
 from penstock.datastore.audio.imports.report import describe_failure, failure_item
-from penstock.datastore.audio.names import content_hash
+from penstock.datastore.audio.names import content_hash, object_hash
 from penstock.datastore.audio.object_keys import uploads_prefix
 from penstock.datastore.audio.records import Audio, ImportFailure
 from penstock.datastore.audio.sources import AudioSources
@@ -173,13 +173,14 @@ class _AudioImport:
     async def _check_tracks(self, search: MissingObjects, began: float) -> int:
         """Count the objects, and mark the tracks that miss theirs.
 
-        It can be repeated, and then does not look at marked tracks again.
+        It can be repeated, and then does not look at marked tracks again. It keeps digests of the
+        keys, which may be long.
         """
         keys, contents, after = set[str](), set[str](), ""
         clock = get_running_loop().time
         is_foreign = self.lease.job.connection is not None
         while entries := await self._list_objects(after):
-            keys |= {entry.key for entry in entries}
+            keys |= {object_hash(entry.key) for entry in entries}
             contents |= {content_hash(entry.etag, entry.size) for entry in entries}
             after = entries[-1].key
             _require_few(len(keys))

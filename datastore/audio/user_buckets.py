@@ -14,6 +14,7 @@ from penstock.datastore.aws_session import warm_up
 from penstock.datastore.dynamodb.failures import LOST_ANSWER
 from penstock.datastore.errors import IllegalState, RequestRefused, Unavailable
 from penstock.datastore.objects.port import (
+    KEY_BYTES,
     LISTING,
     Chunks,
     Credentials,
@@ -27,6 +28,8 @@ from penstock.datastore.objects.s3 import S3Files
 READ_SECONDS: Final = 8.0
 LEAST_SPEED: Final = 64 * 1024
 """The bytes of a second that a bucket has to send; READ_SECONDS are given beyond that."""
+
+MAX_ETAG: Final = 256
 
 DENIALS: Final = frozenset(
     (
@@ -76,7 +79,10 @@ class UserBucket:
 
     async def stat(self, key: str) -> Stat | None:
         with _translate_errors():
-            return await self.files.stat(key)
+            stat = await self.files.stat(key)
+            if stat is not None:
+                _require_short(stat.etag, MAX_ETAG)
+            return stat
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         """Read at a least speed: a bucket that sends byte by byte holds up what it is read for."""
@@ -94,7 +100,11 @@ class UserBucket:
         self, prefix: str, after: str = "", limit: int = LISTING
     ) -> tuple[FileEntry, ...]:
         with _translate_errors():
-            return await self.files.list_entries(prefix, after, limit)
+            entries = await self.files.list_entries(prefix, after, limit)
+            for entry in entries:
+                _require_short(entry.key, KEY_BYTES)
+                _require_short(entry.etag, MAX_ETAG)
+            return entries
 
     async def close(self) -> None:
         await self.files.close()
@@ -117,6 +127,12 @@ async def open_bucket(
         sockets=sockets,
     )
     return UserBucket(files, until, clock)
+
+
+def _require_short(text: str, most: int) -> None:
+    """Raise ValueError for more bytes than S3 ever sends, or for what is no text."""
+    if len(text.encode()) > most:
+        raise ValueError(f"a text of the bucket has more than {most} bytes")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ a user's server sends is bounded here, in bytes and in elements, before the libr
 from typing import Any, Final, NamedTuple
 
 from aiobotocore.httpsession import AIOHTTPSession
-from aiohttp import ClientPayloadError, ClientResponse
+from aiohttp import ClientPayloadError, ClientResponse, DummyCookieJar
 
 MAX_LIST_BYTES: Final = 4 * 1024 * 1024
 """More than a page of 1,000 keys, each of 1,024 bytes and escaped, has."""
@@ -102,4 +102,6 @@ class DirectSession(AIOHTTPSession):  # type: ignore[misc]  # the library has no
     async def _get_session(self, proxy_url: str | None) -> DirectRequests:
         session = await super()._get_session(proxy_url)
         session._response_class = BoundedResponse  # noqa: SLF001 - the library makes the session
+        # S3 sets no cookies, and a jar keeps as many as answers set, in memory and in requests.
+        session._cookie_jar = DummyCookieJar()  # noqa: SLF001
         return DirectRequests(session)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.edit_tracks import TrackEditor
-from penstock.datastore.audio.names import content_hash
+from penstock.datastore.audio.names import content_hash, object_hash
 from penstock.datastore.audio.object_keys import file_name_of
 from penstock.datastore.audio.records import Audio, ImportFailure, ImportFailureCode
 from penstock.datastore.audio.tracks import TrackReader, audio_of
@@ -96,8 +96,9 @@ class MissingObjects:
     ) -> AsyncIterator[Audio]:
         """Yield the tracks that may miss their objects, page by page through the library.
 
-        They are the tracks below the prefix without a key in the list, and those elsewhere in the
-        bucket whose content is in the list: their objects may have moved.
+        They are the tracks below the prefix without a key in the list, of which `keys` are the
+        digests, and those elsewhere in the bucket whose content is in the list: their objects may
+        have moved.
         """
         query = Query(
             partition=AUDIO.pk.fill({"user": self.access.caller.user_id}),
@@ -108,7 +109,7 @@ class MissingObjects:
             for track in map(audio_of, page):
                 if track.missing_since is not None or not self.scope.has_bucket_of(track):
                     continue
-                listed = track.object_key in keys
+                listed = object_hash(track.object_key) in keys
                 if not listed and (track in self.scope or content_of(track) in contents):
                     yield track
 
