@@ -75,12 +75,19 @@ class ThreadRunner(Protocol):
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
 
 
-async def run_transform(
+def run_transform(
     transform: RowTransform, data: AsyncIterable[bytes], run: ThreadRunner = asyncio.to_thread
 ) -> AsyncGenerator[EngineStep]:
     """Feed the data to a transform, and yield its output until it ends or is refused."""
-    async for chunk in regroup_blocks(data, STEP_BYTES):
-        yield EngineStep(await run(partial(transform.feed, chunk)), transform.ending)
+    return feed_blocks(transform, regroup_blocks(data, STEP_BYTES), run)
+
+
+async def feed_blocks(
+    transform: RowTransform, blocks: AsyncIterable[bytes], run: ThreadRunner = asyncio.to_thread
+) -> AsyncGenerator[EngineStep]:
+    """Feed blocks to a transform as they are, and yield its output as `run_transform`."""
+    async for block in blocks:
+        yield EngineStep(await run(partial(transform.feed, block)), transform.ending)
         while transform.has_more:
             yield EngineStep(await run(transform.take_more), transform.ending)
         if transform.ending.refusal is not None:

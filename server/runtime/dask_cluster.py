@@ -20,11 +20,13 @@ from penstock.datastore.executions.plans import dataset_identity
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.executions.row_engine import (
     LOCAL_ENGINE,
+    STEP_BYTES,
     EngineStep,
     RowTask,
+    feed_blocks,
     run_transform,
 )
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import Files, regroup_blocks
 from penstock.server.runtime.dask_tasks import (
     ProgramRecipe,
     TableFile,
@@ -45,6 +47,9 @@ from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.header import FileForm
 
 PART_BYTES: Final = 16 * 1024 * 1024
+RESULT_BYTES: Final = 64 * 1024 * 1024
+"""The most bytes of the results of a part that a machine holds."""
+
 CONNECT_SECONDS: Final = 10.0
 URL_SECONDS: Final = 24 * 3600
 FEWEST_AHEAD: Final = 4
@@ -68,6 +73,7 @@ class Cluster:
     address: str
     part_bytes: int = PART_BYTES
     connect_seconds: float = CONNECT_SECONDS
+    result_bytes: int = RESULT_BYTES
 
     def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         small = task.size <= self.part_bytes or task.execution.mode is ExecutionMode.INLINE
@@ -79,7 +85,7 @@ class Cluster:
             async with Client(
                 self.address, asynchronous=True, timeout=self.connect_seconds, set_as_default=False
             ) as client:
-                mapping = _InputMapping(client, files, task, self.part_bytes)
+                mapping = _InputMapping(client, files, task, self.part_bytes, self.result_bytes)
                 async with aclosing(mapping.steps()) as steps:
                     async for step in steps:
                         yield step
@@ -96,6 +102,7 @@ class _InputMapping:
     files: Files
     task: RowTask
     part_bytes: int
+    result_bytes: int
 
     async def steps(self) -> AsyncGenerator[EngineStep]:
         source = await self._source(read_key(self.task.execution))
@@ -123,22 +130,46 @@ class _InputMapping:
     ) -> AsyncGenerator[EngineStep]:
         """Yield the results of the spans, in order; `counts` has what is above them.
 
-        The span that ends the execution is computed again with the number of failures above it.
+        Here a span is transformed again that ends the execution, as the number of failures above it
+        is known, and one whose results would fill the memory of a machine.
         """
-        recipe = await self._recipe()
-        calls = [(recipe, source, span, PartContext(form, span.row)) for span in found]
-        async with aclosing(self._results_in_order(transform, calls)) as steps:
+        recipe, most = await self._recipe(), self.result_bytes
+        calls = [(recipe, source, span, PartContext(form, span.row), most) for span in found]
+        async with aclosing(self._results_in_order(transform, calls)) as results:
             place = 0
-            async for step in steps:
-                if counts.ends_execution(step.ending):
-                    *same, above = calls[place]
-                    last = (*same, above._replace(failed=counts.counts.failed))
-                    written, ending = unpack_result(await self._submit(transform, *last))
-                    yield EngineStep(written, counts.ending_with(ending))
-                    return
-                yield EngineStep(step.written, counts.ending_with(step.ending))
-                counts.add(step.ending)
+            async for result in results:
+                _, _, span, above, _ = calls[place]
                 place += 1
+                if result is not None and not counts.ends_execution(result.ending):
+                    yield EngineStep(result.written, counts.ending_with(result.ending))
+                    counts.add(result.ending)
+                    continue
+                above = above._replace(failed=counts.counts.failed)
+                async with aclosing(self._steps_here(span, above)) as steps:
+                    async for written, ending in steps:
+                        yield EngineStep(written, counts.ending_with(ending))
+                if ending.refusal is not None:
+                    return
+                counts.add(ending)
+
+    async def _steps_here(self, span: RecordSpan, above: PartContext) -> AsyncGenerator[EngineStep]:
+        """Yield the results of a span piece by piece, as far as they are read."""
+        part = CsvTransform(self.task.program, self.task.execution.max_failed_rows, above)
+        async with (
+            aclosing(self._span_blocks(span)) as blocks,
+            aclosing(feed_blocks(part, blocks)) as steps,
+        ):
+            async for step in steps:
+                yield step
+
+    async def _span_blocks(self, span: RecordSpan) -> AsyncGenerator[bytes]:
+        """Yield the bytes of a span, cut where those of a whole file are cut."""
+        edge = min(span.end, (span.start // STEP_BYTES + 1) * STEP_BYTES)
+        for start, end in ((span.start, edge), (edge, span.end)):
+            if start < end:
+                data = self.files.read(read_key(self.task.execution), start=start, end=end)
+                async for block in regroup_blocks(data, STEP_BYTES):
+                    yield block
 
     async def _results_in_order(
         self, function: Callable[..., T], calls: Iterable[tuple[Any, ...]]

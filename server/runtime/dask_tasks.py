@@ -60,11 +60,19 @@ def survey(source: SourceUrl, start: int, end: int) -> PartSurvey:
 
 
 def transform(
-    recipe: ProgramRecipe, source: SourceUrl, span: RecordSpan, above: PartContext
-) -> EngineStep:
-    """Run the program on the records of a span; raises PartFailed."""
+    recipe: ProgramRecipe, source: SourceUrl, span: RecordSpan, above: PartContext, most: int
+) -> EngineStep | None:
+    """Run the program on the records of a span; None for results of more than `most` bytes.
+
+    Raises PartFailed.
+    """
     part = CsvTransform(program_of(recipe), recipe.max_failed, above)
-    pieces = list(transform_blocks(part, fetch_range(source, span.start, span.end)))
+    pieces, size = list[OutputChunk](), 0
+    for piece in transform_blocks(part, fetch_range(source, span.start, span.end)):
+        size += len(piece.output) + len(piece.errors)
+        if size > most:
+            return None
+        pieces.append(piece)
     output = b"".join([piece.output for piece in pieces])
     errors = b"".join([piece.errors for piece in pieces])
     return EngineStep(OutputChunk(output, errors), part.ending)

@@ -1,12 +1,13 @@
 """A cluster gives the same bytes as one machine, also when it loses machines."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -22,6 +23,8 @@ from penstock.datastore.executions.row_engine import (
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
+from penstock.transform.csv_records import RecordSpan
+from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.outcome import RowCounts
 from tests.datastore.conftest import implementation, table
 from tests.datastore.executions.lookup_pipelines import lookup_pipeline
@@ -36,6 +39,7 @@ from tests.server.runtime.row_inputs import (
     LARGE,
     MIXED,
     ODD_FILES,
+    OPEN,
     collect_steps,
     name_file,
     run_task,
@@ -99,6 +103,37 @@ async def test_odd_files_are_as_odd_in_parts(machines: Any, local: Files, data: 
     whole = await run_task(LOCAL_ENGINE, local, task)
     for size in (max(10, len(data) // 7), max(1, len(data) - 1)):
         assert await run_task(cluster.Cluster(machines.address, size), local, task) == whole
+
+
+@pytest.mark.parametrize(("most", "data"), [(None, MIXED), (1, LARGE), (3, LARGE), (None, OPEN)])
+async def test_results_that_would_fill_a_machine_are_made_piece_by_piece_here(
+    machines: Any, local: Files, most: int | None, data: bytes
+) -> None:
+    task = await task_of(local, data, most)
+    whole = await run_task(LOCAL_ENGINE, local, task)
+    size = len(data) // 5
+    for kept in (0, size // 2, size):
+        far = cluster.Cluster(machines.address, size, result_bytes=kept)
+        assert await run_task(far, local, task) == whole
+
+
+async def test_a_machine_gives_up_a_part_whose_results_are_too_large(local: Files) -> None:
+    task = await task_of(local, MIXED)
+    source = parts.SourceUrl("")
+    recipe = parts.ProgramRecipe("r", parts.installed_version(), task.plan, (), None)
+    read = list[int]()
+
+    def blocks(*_: object) -> Iterator[bytes]:
+        for number in range(100):
+            read.append(number)
+            yield b"1,gas\n" * 100
+
+    with mock.patch.object(parts, "fetch_range", blocks):
+        header = CsvTransform(task.program, None)
+        header.feed(MIXED[:19])
+        span, above = RecordSpan(0, 60_000, 1), PartContext(header.form, 1)
+        assert parts.transform(recipe, source, span, above, 2_000) is None
+    assert len(read) < 10
 
 
 async def test_what_a_lost_machine_took_along_is_done_again(machine: Machine, local: Files) -> None:
