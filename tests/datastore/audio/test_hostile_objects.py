@@ -67,7 +67,7 @@ async def import_from(store: Store, bucket: Bucket, host: str = "127.0.0.1") -> 
     return await job_of(store, job)
 
 
-async def reported(store: Store, job: Job) -> dict[str, ImportFailureCode]:
+async def read_report(store: Store, job: Job) -> dict[str, ImportFailureCode]:
     """The keys that the import reported, each with its code."""
     page = await listener(store, EVE).import_reports.page(job.id, Window(size=100))
     return {failure.object_key: failure.code for _, failure in page.entries}
@@ -81,7 +81,7 @@ async def test_keys_that_lead_elsewhere_or_hold_control_characters_are_reported(
     bucket = Bucket([*unusable, *odd, "folder/"])
     job = await import_from(store, bucket)
     assert (job.state, job.done) == (JobState.DONE, 17)
-    assert await reported(store, job) == {
+    assert await read_report(store, job) == {
         **dict.fromkeys(unusable, ImportFailureCode.INVALID_KEY),
         **dict.fromkeys(odd, ImportFailureCode.UNKNOWN_FORMAT),
     }
@@ -109,7 +109,7 @@ async def test_an_entity_tag_that_s3_never_sends_ends_the_import(
         job = await import_from(store, bucket)
     assert (job.state, job.message) == (JobState.FAILED, ONE_FAILURE[0])
     assert [record for record in caplog.records if record.exc_info] == []
-    assert await reported(store, job) == {}
+    assert await read_report(store, job) == {}
 
 
 @pytest.mark.parametrize("size", [2**63 - 1, 10**18])
@@ -117,7 +117,7 @@ async def test_a_size_beyond_all_objects_is_that_of_no_audio(store: Store, size:
     head = Answer(200, b"", {**HEAD, "Content-Length": str(size)})
     job = await import_from(store, Bucket(["a.mp3"], head))
     assert job.state is JobState.DONE
-    assert await reported(store, job) == {"a.mp3": ImportFailureCode.UNREADABLE}
+    assert await read_report(store, job) == {"a.mp3": ImportFailureCode.UNREADABLE}
 
 
 async def test_a_key_longer_than_those_of_s3_is_never_sent_back(store: Store) -> None:
