@@ -144,6 +144,11 @@ async def open_world(
         await files.close()
 
 
+async def wait_until_released(*sinks: NotificationSink) -> None:
+    """Wait until sinks hold no event: the store shows a settlement before its sink hears of it."""
+    await until(lambda: not any(sink.in_flight.held.events for sink in sinks))
+
+
 def event_counts(run: Run) -> dict[str, int]:
     """The counts of a run's events, without those of its items."""
     counts = run.counts or {}

@@ -13,7 +13,7 @@ from penstock.datastore.ngsi.segments.writer import MAX_OPEN
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.pages import Window
-from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification
+from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification, wait_until_released
 from tests.datastore.ngsi.test_points_of_death import JOINING, is_stored
 from tests.datastore.ngsi.test_sink import SLOW, accept, runs
 from tests.support.consistency_check import contents
@@ -30,6 +30,7 @@ async def settle(
     metered.units.wcu = 0
     await accept(sink, *cars, **headers)
     await world.wait_until_settled()
+    await wait_until_released(sink)
     return metered.units.wcu
 
 

@@ -111,8 +111,8 @@ async def test_what_waits_for_one_destination_is_stored_together_when_it_recover
         assert sink.loader.failing_destinations == {lane.table: "busy"}
         destinations.fails = fail_nothing
         assert await world.recount() == IngestCounts(received=30, persisted=30, items=60)
-        assert sink.loader.lanes.by_table == {}
-        assert sink.in_flight.held == EventAmount()
+        await until(lambda: sink.loader.lanes.by_table == {})
+        await until(lambda: sink.in_flight.held == EventAmount())
 
 
 @on_sqlite
@@ -140,7 +140,7 @@ async def test_a_failing_destination_holds_a_share_and_the_rest_become_letters(
         for letter in letters:
             await sink.replayer.replay(letter)
         assert await world.recount() == IngestCounts(received=31, persisted=31, items=62)
-        assert sink.in_flight.held == EventAmount()
+        await until(lambda: sink.in_flight.held == EventAmount())
 
 
 @on_sqlite

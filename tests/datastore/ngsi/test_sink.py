@@ -24,7 +24,14 @@ from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import MANIFEST, RunLog
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.pages import Window
-from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, event_counts, notification
+from tests.datastore.ngsi.sample_sinks import (
+    QUICK,
+    SinkWorld,
+    car,
+    event_counts,
+    notification,
+    wait_until_released,
+)
 from tests.support.loop_clock import LONG, let_tasks_run, pass_time
 from tests.support.patience import until
 from tests.support.sample_resources import Watch, on_sqlite, without_moto
@@ -194,7 +201,7 @@ async def test_a_run_that_takes_long_stays_in_hand(world: SinkWorld) -> None:
         assert (await world.counts()).pending == 1
         await other.loader.drain()
         assert await world.recount() == IngestCounts(received=1, persisted=1, items=2)
-        assert one.in_flight.held.events == other.in_flight.held.events == 0
+        await wait_until_released(one, other)
 
 
 @on_sqlite
@@ -205,7 +212,7 @@ async def test_a_queued_notification_is_answered_before_it_is_kept(world: SinkWo
         assert sink.in_flight.held.events == 1
         await sink.inbox.wait_until_empty()
         assert (await world.recount()).persisted == 1
-        assert sink.in_flight.held.events == 0
+        await wait_until_released(sink)
 
 
 @on_sqlite
