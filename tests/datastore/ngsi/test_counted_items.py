@@ -47,7 +47,10 @@ async def test_dead_letters_are_no_items_of_a_destination(world: SinkWorld) -> N
         }
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=4), st.integers(1, 9)))
+NAMES = st.text(min_size=1, max_size=4)
+
+
+@given(st.dictionaries(NAMES, st.integers(1, 9), max_size=MAX_COUNTED))
 def test_counts_are_read_back_as_they_were(items: dict[str, int]) -> None:
     assert items_in(item_counts(items)) == items
 
