@@ -5,14 +5,14 @@ before: the parts of the archive by their sizes, the rows of a sheet by a first 
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import ExpatError, ParserCreate
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import ZipFile, ZipInfo
 
 from penstock.datastore.input_files.interruptible_work import InterruptibleWork, WorkInterrupted
 from penstock.datastore.input_files.kinds import unreadable_file
@@ -58,6 +58,8 @@ MOST_RATIO: Final = 400
 
 CHUNK: Final = 64 * 1024
 BATCH: Final = 1_000
+_SAID: Final = 100
+"""Characters of a refusal that repeats what the file says."""
 _SHEETS: Final = "xl/worksheets/"
 _TEXTS: Final = "xl/sharedStrings.xml"
 
@@ -84,8 +86,12 @@ def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes
 
 def _describe(error: Exception) -> str:
     """Say why a file is refused: the library's own words may be about this program."""
-    if isinstance(error, (_FileRefused, BadZipFile, ExpatError, ParseError)):
-        return f"it is no whole Excel file: {error}"[:300]
+    match error:
+        case _FileRefused():
+            return f"it is no whole Excel file: {error}"
+        case ExpatError(lineno=line, offset=column) | ParseError(position=(line, column)):
+            place = f"line {line}, column {column} of a part of it"
+            return f"it is no whole Excel file: its XML ends or breaks at {place}"
     return "it is no whole Excel file"
 
 
@@ -164,7 +170,7 @@ class _PartCheck:
         self._parser.Parse(b"", True)
         return self._elements
 
-    def _start(self, _name: str, _attributes: object) -> None:
+    def _start(self, _name: str, _attributes: Mapping[str, str]) -> None:
         self._depth += 1
         self._elements += 1
         if self._depth > MOST_DEPTH:
@@ -188,18 +194,37 @@ class _SheetCheck(_PartCheck):
     def __init__(self, xml: IO[bytes], work: InterruptibleWork) -> None:
         super().__init__(xml, work)
         self._rows = self._row_end = self._cells = 0
+        self._number = self._column = 0
 
-    def _start(self, name: str, attributes: object) -> None:
+    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         super()._start(name, attributes)
         if _is_named(name, "row"):
             self._rows += 1
             if self._rows > MOST_ROWS:
                 raise _FileRefused(f"its sheet has more than {MOST_ROWS} rows")
-            self._cells = 0
+            self._cells = self._column = 0
+            self._require_next_row(attributes.get("r"))
         elif _is_named(name, "c"):
             self._cells += 1
             if self._cells > MOST_CELLS:
                 raise _FileRefused(f"row {self._rows} has more than {MOST_CELLS} cells")
+            self._require_next_cell(attributes.get("r"))
+
+    def _require_next_row(self, number: str | None) -> None:
+        """Refuse a row that is not behind the last: the library would leave one of them out."""
+        before, self._number = self._number, self._number + 1
+        if number is not None:
+            self._number = int(number) if number.isascii() and number.isdigit() else 0
+        if self._number <= before:
+            raise _FileRefused(f"row {number} stands behind row {before}"[:_SAID])
+
+    def _require_next_cell(self, place: str | None) -> None:
+        """Refuse a cell that is not behind the last one of its row, such as a second B2."""
+        before, self._column = self._column, self._column + 1
+        if place is not None:
+            self._column = _column_of(place)
+        if self._column <= before:
+            raise _FileRefused(f"cell {place} is not in the order of columns"[:_SAID])
 
     def _end(self, name: str) -> None:
         super()._end(name)
@@ -210,6 +235,16 @@ class _SheetCheck(_PartCheck):
     def _require_small_piece(self) -> None:
         if self._parser.CurrentByteIndex - self._row_end > ROW_BYTES:
             raise _FileRefused(f"row {self._rows} has more than {ROW_BYTES} bytes")
+
+
+def _column_of(place: str) -> int:
+    """The number of the column of a cell such as `AB12`, counted from 1; 0 if it names none."""
+    column = 0
+    for letter in place.rstrip("0123456789"):
+        if not "A" <= letter <= "Z" or column > MOST_CELLS:
+            return 0
+        column = 26 * column + ord(letter) - ord("A") + 1
+    return column
 
 
 def _is_named(name: str, local: str) -> bool:

@@ -216,6 +216,8 @@ class IngestRepository:
         """
         if len(ids) > MAX_DELETED:
             raise LimitExceeded("dead letters at a time", MAX_DELETED, len(ids), ["ids"])
+        if not ids:
+            return []
         async for _ in Attempts():
             found = await self._find_letters(ids, Role.ADMIN)
             replayed = {each.letter.id for each in found if isinstance(each, ReplayResult)}

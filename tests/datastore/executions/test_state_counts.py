@@ -1,12 +1,13 @@
 """Counts of a group's executions by state: those of its lists, within the budget of a page."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from penstock.datastore.access.access import Budget
 from penstock.datastore.errors import NotFound
-from penstock.datastore.executions.group_listing import GroupExecutions
+from penstock.datastore.executions.group_listing import GroupExecutions, TimeSpan
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Caller, Role
@@ -36,6 +37,21 @@ async def test_a_group_counts_what_its_list_has(store: Store, pipeline: Pipeline
     assert await counts(session, group=EU) == every
     with pytest.raises(NotFound):
         await counts(store.open_session(Caller("eve", {EU: Role.ADMIN})))
+
+
+async def test_a_span_that_ends_before_it_begins_counts_none(
+    store: Store, pipeline: Pipeline
+) -> None:
+    await begin_execution(store, pipeline)
+    early, late = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+    session = store.open_session(SUPER)
+    assert await counts(session, created=TimeSpan(early, late)) == {ExecutionState.WAITING: 1}
+    for backwards in (TimeSpan(late, early), TimeSpan(early, early)):
+        for more in ({}, {"include_child_groups": True}, {"pipeline": pipeline.id}):
+            assert await counts(session, created=backwards, **more) == {}
+    eve = store.open_session(Caller("eve", {EU: Role.ADMIN}))
+    with pytest.raises(NotFound):
+        await counts(eve, created=TimeSpan(late, early))
 
 
 @on_sqlite

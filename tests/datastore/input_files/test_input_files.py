@@ -143,6 +143,11 @@ def with_sheet(xml: bytes) -> bytes:
     return file.getvalue()
 
 
+def with_rows(rows: bytes) -> bytes:
+    """An Excel file with these rows in its sheet."""
+    return with_sheet(b"<worksheet><sheetData>" + rows + b"</sheetData></worksheet>")
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -153,10 +158,21 @@ def with_sheet(xml: bytes) -> bytes:
         (lambda: archive(a=b"1"), "it is no whole Excel file"),
         (lambda: b"PAR1 and nothing", "it is no whole Parquet file"),
         (lambda: b"\xd0\xcf\x11\xe0 old", "it is of an old Excel"),
-        (lambda: with_sheet(b"<worksheet><sheetData><row>"), "it is no whole Excel file: no elem"),
+        (lambda: with_sheet(b"<worksheet><sheetData><row>"), "breaks at line 1, column 27 of a"),
         (lambda: with_sheet(LONG_NUMBER), "it is no whole Excel file"),
+        (lambda: b"PK\3\4", "it is no whole Excel file"),
+        (lambda: with_rows(b'<row r="5"/><row r="2"/>'), "row 2 stands behind row 5"),
+        (lambda: with_rows(b'<row r="5"/><row r="5"/>'), "row 5 stands behind row 5"),
+        (lambda: with_rows(b'<row r="1"/><row r="0"/>'), "row 0 stands behind row 1"),
+        (lambda: with_rows(b'<row r="x"/>'), "row x stands behind row 0"),
+        (lambda: with_rows(b'<row><c r="B1"/><c r="A1"/></row>'), "cell A1 is not in the order"),
+        (lambda: with_rows(b'<row><c r="A1"/><c r="A1"/></row>'), "cell A1 is not in the order"),
+        (lambda: with_rows(b'<row><c r="1"/></row>'), "cell 1 is not in the order"),
     ],
-    ids=["cut", "excel", "twice", "cut excel", "zip", "parquet", "xls", "sheet", "number"],
+    ids=[
+        *("cut", "excel", "twice", "cut excel", "zip", "parquet", "xls", "sheet", "number"),
+        *("head", "row back", "row again", "row 0", "no row", "cell back", "cell again", "no cell"),
+    ],
 )
 @on_sqlite
 async def test_a_file_that_cannot_be_read_fails_and_says_why(
@@ -165,7 +181,8 @@ async def test_a_file_that_cannot_be_read_fails_and_says_why(
     over = await finished_execution(store, pipeline, make())
     assert (over.state, over.code, over.rows) == ("failed", "UNREADABLE_FILE", 0)
     assert words in str(over.message)
-    assert not [told for told in ("SELECT", "sys.", gettempdir()) if told in str(over.message)]
+    words_of_libraries = ("SELECT", "sys.", "File is not", "Bad ", "element", gettempdir())
+    assert not [told for told in words_of_libraries if told in str(over.message)]
     assert await read_content(store.files, table_key(over)) is None
     assert await read_content(store.files, output_key(over)) is None
     assert await read_kwh(store, pipeline) == {}

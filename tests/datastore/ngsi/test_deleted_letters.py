@@ -48,6 +48,17 @@ async def test_deleted_letters_leave_the_list_with_their_files(world: SinkWorld)
 
 
 @without_moto
+async def test_no_ids_delete_nothing(world: SinkWorld) -> None:
+    failing = FailingDestinations(world.context.destinations, fail_table("", BUSY))
+    async with world.open_sink(ONCE, destinations=failing) as sink:
+        letters = await make_letters(world, sink, 1)
+        standing = await contents(world.context.table)
+        assert await notifications(world, sink).delete_letters([]) == []
+        assert await contents(world.context.table) == standing
+        assert await world.letters() == letters
+
+
+@without_moto
 async def test_none_is_deleted_if_one_was_replayed_or_may_not_be(world: SinkWorld) -> None:
     failing = FailingDestinations(world.context.destinations, fail_table("", BUSY))
     async with world.open_sink(ONCE, destinations=failing) as sink:
