@@ -315,9 +315,9 @@ async def test_on_a_narrow_screen_the_caller_the_tabs_the_editors_and_the_answer
     assert_quiet(visit)
 
 
-async def test_values_of_our_scalars_are_known_to_the_editor_of_variables(examples: Visit) -> None:
-    page = examples.page
-    await choose_example(page, "Evaluate")
+async def test_values_of_our_scalars_are_known_to_the_editor_of_variables(visit: Visit) -> None:
+    page = await sign_in(visit)
+    await choose_tab(page, page.get_by_role("tab", name="Evaluate"))
     await expect(tool_editor(page)).to_contain_text("vehicleType")
     row = {"vehicleType": "car", "distance": 1}
     wrong = {"group": ["/usa"], "name": "vehicle_emissions", "rows": [row] * 8}
@@ -329,7 +329,7 @@ async def test_values_of_our_scalars_are_known_to_the_editor_of_variables(exampl
     )
     await expect(marks.first).to_be_visible()
     assert await marks.count() < len(wrong["rows"])
-    assert_quiet(examples)
+    assert_quiet(visit)
 
 
 async def test_an_example_that_runs_rows_knows_the_id_of_its_pipeline(examples: Visit) -> None:
