@@ -45,12 +45,14 @@ async def test_a_replayed_letter_is_not_received_again(world: SinkWorld) -> None
         await accept(sink, "car1")
         await world.wait_until_settled()
         totals = sink.committer.totals
-        assert totals.by_state == {"received": 1, "persisted": 0, "duplicate": 0, "dead": 1}
+        dead = {"received": 1, "persisted": 0, "duplicate": 0, "dead": 1}
+        await until(lambda: totals.by_state == dead)
         broken.fails = lambda _: None
         (letter,) = await world.letters()
         await sink.replayer.replay(letter)
         await world.recount()
-        assert totals.by_state == {"received": 1, "persisted": 1, "duplicate": 0, "dead": 1}
+        stored = {"received": 1, "persisted": 1, "duplicate": 0, "dead": 1}
+        await until(lambda: totals.by_state == stored)
 
 
 async def test_a_destination_that_fails_leaves_the_sink_writable(world: SinkWorld) -> None:

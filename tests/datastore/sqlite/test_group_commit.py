@@ -210,6 +210,7 @@ async def test_all_who_wait_for_a_lock_are_told_so(path: Path) -> None:
         assert await table.write([Put(item("p", "s"))]) == 1.0
 
 
+@pytest.mark.own_pace
 async def test_a_write_that_is_cancelled_while_it_waits_is_not_done(path: Path) -> None:
     async with open_table(path) as table:
         tasks = [
@@ -225,6 +226,7 @@ async def test_a_write_that_is_cancelled_while_it_waits_is_not_done(path: Path) 
         assert await everything(table, "p") == [item("p", "0"), item("p", "2")]
 
 
+@pytest.mark.own_pace
 async def test_a_write_that_is_cancelled_while_it_is_done_leaves_its_neighbours(path: Path) -> None:
     async with open_table(path) as table:
         # Behind the sweep.
