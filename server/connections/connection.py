@@ -184,6 +184,11 @@ class GuardedConnection(asyncio.Protocol):
         if not self._transport.is_closing():
             self._enter(Stage.UNPROVEN)
 
+    def refuse_handshake(self) -> None:
+        """Refuse a handshake that uvicorn has neither answered nor begun to serve."""
+        if not self._transport.is_closing():
+            self._refuse(BAD_HANDSHAKE)
+
     def trust(self) -> None:
         """Count the connection as busy: its client has proven who it is."""
         if self._stage in (Stage.UNPROVEN, Stage.PROVING):

@@ -44,6 +44,7 @@ _FRAMING: Final = re.compile(
 _OPTIONS: Final = re.compile(rb"\r\nconnection:([^\r]*+)")
 _MOST_DIGITS: Final = 18
 _OF_UPGRADES: Final = (b"upgrade", b"http2-settings")
+_NOT_OF_HANDSHAKES: Final = (b"connection:", b"content-length:")
 
 
 _TOKEN_FIELD: Final = b"\r\nauthorization:"
@@ -176,12 +177,13 @@ def _without_spaces_behind(raw: bytes) -> bytes:
 
 
 def _with_one_connection_field(raw: bytes) -> bytes:
-    """Return the head of a handshake with `Upgrade` as its only connection option.
+    """Return the head of a handshake with `Upgrade` as its only connection option, and no length.
 
     The fields of one name are one list (RFC 9110, 5.3), of which uvicorn reads the last line only.
+    A length is zero here, and the WebSocket protocol reads only one way to write that.
     """
     lines = raw.split(b"\r\n")
-    kept = [line for line in lines[:-2] if not line.lower().startswith(b"connection:")]
+    kept = [line for line in lines[:-2] if not line.lower().startswith(_NOT_OF_HANDSHAKES)]
     return b"\r\n".join([*kept, b"connection: Upgrade", b"", b""])
 
 

@@ -1,6 +1,7 @@
 """Stands before uvicorn's WebSocket protocol: paces and bounds what a client sends."""
 
 import asyncio
+import logging
 import struct
 from collections.abc import Callable
 from typing import Any, Final
@@ -29,11 +30,28 @@ IGNORED_SECONDS: Final = 0.01
 _SCOPE_KEY: Final = "penstock.websocket"
 _CLOSE_FRAME: Final = 0x88
 
+logger = logging.getLogger("penstock.connections")
+
 
 def guard_of(scope: Scope) -> "WebSocketGuard | None":
     """Return the guard of a WebSocket's connection; None without one, as in tests."""
     found = scope.get("state", {}).get(_SCOPE_KEY)
     return found if isinstance(found, WebSocketGuard) else None
+
+
+class _UvicornProtocol(WebSocketsSansIOProtocol):
+    """uvicorn's protocol, whose failure to say goodbye keeps nothing else from ending well."""
+
+    def shutdown(self) -> None:
+        """End the connection, at once where the protocol is in no state to write.
+
+        uvicorn ends its connections one after another, and only then waits for requests.
+        """
+        try:
+            super().shutdown()
+        except Exception:
+            logger.exception("a WebSocket could not be closed as it should")
+            self.transport.abort()
 
 
 class WebSocketGuard(asyncio.Protocol):
@@ -49,7 +67,7 @@ class WebSocketGuard(asyncio.Protocol):
         self._walker = FrameWalker(config.ws_max_size, self._loop.time)
         self._connection: GuardedConnection = app_state[STATE_KEY]
         state = {**app_state, _SCOPE_KEY: self}
-        self._protocol = WebSocketsSansIOProtocol(config, server_state, state)
+        self._protocol = _UvicornProtocol(config, server_state, state)
         self._unread = bytearray()
         self._turn: asyncio.Handle | None = None
         self._limited_at: float | None = None
@@ -73,6 +91,9 @@ class WebSocketGuard(asyncio.Protocol):
         if not self._has_head:
             self._has_head = True
             self._protocol.data_received(data)
+            if not self._protocol.handshake_initiated:
+                # Once uvicorn has handed the connection over.
+                self._loop.call_soon(self._connection.refuse_handshake)
         elif not self._shown.is_cut:
             self._unread += data
             self._set_reading()

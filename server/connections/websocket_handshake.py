@@ -3,7 +3,9 @@
 import re
 from typing import Final
 
-from penstock.server.connections.refusals import BAD_HANDSHAKE, RefusedRequest
+from websockets import http11
+
+from penstock.server.connections.refusals import BAD_HANDSHAKE, HEAD_TOO_LARGE, RefusedRequest
 
 _FIELD: Final = re.compile(
     rb"\r\n(sec-websocket-key|sec-websocket-version|sec-websocket-protocol):[ \t]*+([^\r]*+)",
@@ -16,9 +18,14 @@ _TOKENS: Final = re.compile(
     rb"[ \t,]*+" + _TOKEN + rb"(?:" + _NEXT + _TOKEN + rb")*+(?:" + _NEXT + rb")?"
 )
 
+_ADDED: Final = 3
+"""The end of a line, and the space that uvicorn writes behind a field's colon."""
+
 
 def check_handshake(raw: bytes) -> None:
-    """Raise RefusedRequest if uvicorn would refuse the handshake, with a text of its own."""
+    """Raise RefusedRequest if uvicorn would refuse the handshake, or leave it unanswered."""
+    if max(map(len, raw.split(b"\r\n"))) + _ADDED > http11.MAX_LINE_LENGTH:
+        raise RefusedRequest(HEAD_TOO_LARGE)
     fields: dict[bytes, list[bytes]] = {}
     for name, value in _FIELD.findall(raw):
         fields.setdefault(name.lower(), []).append(value)
