@@ -8,7 +8,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import msgspec
@@ -22,6 +22,18 @@ from penstock.datastore.errors import Unavailable
 from penstock.server.settings.settings import is_secure
 
 MAX_BYTES = 256 * 1024
+
+MAX_NETWORK_BYTES = MAX_BYTES + 64 * 1024
+"""The most bytes that are read for a document, with all that stands around its own."""
+
+MAX_PIECES = 2_048
+"""The most chunks of a document."""
+
+MAX_INTERIM = 3
+"""The most answers of status 1xx before an answer."""
+
+_INTERIM = re.compile(rb"HTTP/1\.[01] 1")
+_INTERIM_LENGTH = 10
 
 MAX_KEYS = 64
 """The most entries of a key set. Reading a key takes the event loop 1.5 ms."""
@@ -40,6 +52,40 @@ class JsonDocument(NamedTuple):
     max_age: int | None
 
 
+class _BoundedReading:
+    """Bounds what is read from the network, of which the library drops much without a word."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._bytes = 0
+        self._interim = 0
+        self._end = b""
+
+    async def watch(self, event: str, info: dict[str, Any]) -> None:
+        """Bound the reading of a connection that has been opened; httpx calls it."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            stream = info["return_value"]
+            stream.read = self._bound(stream.read)
+
+    def _bound(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        async def read_bounded(*arguments: Any, **options: Any) -> bytes:
+            data: bytes = await read(*arguments, **options)
+            self._count(data)
+            return data
+
+        return read_bounded
+
+    def _count(self, data: bytes) -> None:
+        self._bytes += len(data)
+        if self._bytes > MAX_NETWORK_BYTES:
+            raise FetchFailed(f"{self._url} sent more than {MAX_NETWORK_BYTES} bytes")
+        seen = self._end + data
+        self._interim += len(_INTERIM.findall(seen))
+        self._end = seen[1 - _INTERIM_LENGTH :]
+        if self._interim > MAX_INTERIM:
+            raise FetchFailed(f"{self._url} sent more than {MAX_INTERIM} answers of status 1xx")
+
+
 async def fetch_json(http: httpx.AsyncClient, url: str) -> JsonDocument:
     """Fetch the document without following redirects. Raises FetchFailed."""
     if not is_secure(url):
@@ -55,13 +101,24 @@ async def fetch_json(http: httpx.AsyncClient, url: str) -> JsonDocument:
 
 async def _fetch(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Headers]:
     # The request declines compression: a small compressed answer could exceed the bound.
-    wanted = {"accept": "application/json", "accept-encoding": "identity"}
-    async with http.stream("GET", url, headers=wanted, follow_redirects=False) as response:
+    # A connection is used once, because its reading is bounded.
+    wanted = {
+        "accept": "application/json",
+        "accept-encoding": "identity",
+        "connection": "close",
+    }
+    bounds = {"trace": _BoundedReading(url).watch}
+    async with http.stream(
+        "GET", url, headers=wanted, follow_redirects=False, extensions=bounds
+    ) as response:
         if response.status_code != httpx.codes.OK:
             raise FetchFailed(f"{url} answered {response.status_code}")
-        body = bytearray()
+        body, pieces = bytearray(), 0
         async for chunk in response.aiter_raw():
             body += chunk
+            pieces += 1
+            if pieces > MAX_PIECES:
+                raise FetchFailed(f"{url} answered in more than {MAX_PIECES} pieces")
             if len(body) > MAX_BYTES:
                 raise FetchFailed(f"{url} answered with more than {MAX_BYTES} bytes")
         return bytes(body), response.headers

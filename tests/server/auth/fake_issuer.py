@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from joserfc.jwk import Key
@@ -24,6 +24,8 @@ class Issuer:
         self.jwks_status = 200
         self.jwks_body: bytes | None = None
         self.configuration: dict[str, Any] = {"issuer": url, "jwks_uri": f"{url}/jwks"}
+        self.endless: tuple[bytes, bytes] | None = None
+        self.jwks_raw: bytes | None = None
         self.down = False
         self.seconds = 0.0
 
@@ -37,14 +39,30 @@ class Issuer:
         path = head.split(b" ")[1].decode()
         self.requests.append(path)
         await asyncio.sleep(self.seconds)
-        if not self.down:
+        if self.endless is not None and path != DISCOVERY:
+            await self._send_without_end(writer, *self.endless)
+        elif not self.down:
             writer.write(self._answer(path))
         writer.close()
-        await writer.wait_closed()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+    async def _send_without_end(
+        self, writer: asyncio.StreamWriter, first: bytes, again: bytes
+    ) -> None:
+        """Send the first bytes, and then the others again and again until the client leaves."""
+        piece = first
+        with suppress(ConnectionError):
+            while True:
+                writer.write(piece)
+                await writer.drain()
+                piece = again
 
     def _answer(self, path: str) -> bytes:
         if path == DISCOVERY:
             return _http(200, json.dumps(self.configuration).encode(), {})
+        if self.jwks_raw is not None:
+            return self.jwks_raw
         keys = [*(key.as_dict(private=False) for key in self.keys), *self.more_keys]
         body = json.dumps({"keys": keys}).encode() if self.jwks_body is None else self.jwks_body
         return _http(self.jwks_status, body, self.jwks_headers)

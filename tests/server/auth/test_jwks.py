@@ -11,7 +11,14 @@ import pytest
 from penstock.datastore.errors import NotAuthenticated, Unavailable
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import DEV_ISSUER, DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
-from penstock.server.auth.jwks import MAX_BYTES, Jwks
+from penstock.server.auth.jwks import (
+    MAX_BYTES,
+    MAX_NETWORK_BYTES,
+    MAX_PIECES,
+    FetchFailed,
+    Jwks,
+    fetch_json,
+)
 from penstock.server.auth.tokens import TokenAuthenticator, TokenRules, open_authenticator
 from penstock.server.settings.settings import Settings
 from tests.server.auth.fake_issuer import DISCOVERY, Issuer, open_issuer
@@ -211,6 +218,37 @@ async def test_a_bad_answer_leaves_the_keys_as_they_were(
     assert await jwks.find("one", "ES256") is not None
     assert await jwks.find("two", "ES256") is None
     assert issuer.requests.count(DISCOVERY) == 2
+
+
+CHUNKED = b"HTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "reason"),
+    [
+        (b"", b"HTTP/1.1 103 X\r\nlink: " + b"a" * 2_000 + b"\r\n\r\n", "of status 1xx"),
+        (b"", b"HTTP/1.1 100 X\r\n\r\n" * 100, "of status 1xx"),
+        (CHUNKED, b"1;" + b"a" * 1_000 + b"\r\n \r\n", f"sent more than {MAX_NETWORK_BYTES}"),
+        (CHUNKED, b"1\r\n \r\n" * 200, f"in more than {MAX_PIECES} pieces"),
+        (CHUNKED + b"0\r\n", b"x: " + b"a" * 1_000 + b"\r\n", "RemoteProtocolError"),
+    ],
+)
+async def test_what_stands_around_the_keys_is_read_only_so_far(
+    issuer: Issuer, http: httpx.AsyncClient, first: bytes, again: bytes, reason: str
+) -> None:
+    issuer.endless = first, again
+    with pytest.raises(FetchFailed, match=reason):
+        await fetch_json(http, f"{issuer.url}/jwks")
+    assert issuer.requests == ["/jwks"]
+
+
+async def test_keys_are_read_behind_a_few_interim_answers_and_in_many_pieces(
+    issuer: Issuer, http: httpx.AsyncClient
+) -> None:
+    document = b'{"keys": []}' + b" " * 2_000
+    pieces = b"".join(b"1\r\n%c\r\n" % byte for byte in document)
+    issuer.jwks_raw = b"HTTP/1.1 103 X\r\n\r\n" * 3 + CHUNKED + pieces + b"0\r\n\r\n"
+    assert (await fetch_json(http, f"{issuer.url}/jwks")).value == {"keys": []}
 
 
 async def test_keys_are_not_fetched_without_tls_from_another_machine(
