@@ -60,6 +60,7 @@ from penstock.server.edge.request import (
     TrustedProxies,
     client_address,
     current_scope,
+    route_path,
 )
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.edge.schema_document import schema_route
@@ -124,6 +125,8 @@ class FastRouteApp(Starlette):
         page: bool = False,
     ) -> None:
         super().__init__(routes=routes, middleware=middleware)
+        # Starlette's own redirects repeat the query, which may hold a key, and the scheme http.
+        self.router.redirect_slashes = False
         self._path = path
         self._page = page
         self._direct = app
@@ -135,8 +138,8 @@ class FastRouteApp(Starlette):
         if _lacks_host(scope):
             await PlainTextResponse("Invalid host header", 400)(scope, receive, send)
         elif (
-            scope.get("path") == self._path
-            and scope["type"] == "http"
+            scope["type"] == "http"
+            and route_path(scope) == self._path
             and not (self._page and _opens_page(scope))
         ):
             await self._direct(scope, receive, send)
@@ -412,7 +415,7 @@ def _player_routes(
 ) -> list[Route]:
     if not settings.opensubsonic:
         return []
-    return [OpenSubsonicApp(store, authenticator, limits_of(settings), callers).route()]
+    return OpenSubsonicApp(store, authenticator, limits_of(settings), callers).routes()
 
 
 def _middleware(settings: Settings) -> Iterator[Middleware]:

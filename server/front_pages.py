@@ -40,7 +40,9 @@ def page_routes(
         routes += console_routes(_console_config(settings, session_url, file_origins))
     if settings.serves_graphiql:
         page = graphiql.PageConfig(session_url=session_url)
-        routes += [leading_route(GRAPHQL_PATH, page.path), *graphiql.routes(page)]
+        others = (GRAPHQL_PATH, f"{GRAPHQL_PATH}/", f"{page.path}/")
+        routes += [leading_route(path, page.path) for path in others]
+        routes += graphiql.routes(page)
     if not routes:
         return [Route("/", lambda request: PlainTextResponse(NO_PAGE))]
     first = f"{CONSOLE_PATH}/" if settings.serves_console else graphiql.PATH

@@ -65,9 +65,9 @@ class _BoundedReading:
         """Bound the reading of a connection that has been opened; httpx calls it."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             stream = info["return_value"]
-            stream.read = self._bound(stream.read)
+            stream.read = self._limit_read(stream.read)
 
-    def _bound(self, read: Callable[..., Any]) -> Callable[..., Any]:
+    def _limit_read(self, read: Callable[..., Any]) -> Callable[..., Any]:
         async def read_bounded(*arguments: Any, **options: Any) -> bytes:
             data: bytes = await read(*arguments, **options)
             self._count(data)

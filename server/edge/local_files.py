@@ -31,6 +31,7 @@ from penstock.server.connections.file_transfers import (
     Transfer,
     begin_transfer,
 )
+from penstock.server.edge.request import route_path
 
 PREFIX = "/files/"
 METHODS = "GET, HEAD, POST"
@@ -68,7 +69,7 @@ class FilesRoute(BaseRoute):
         self._transfers = FileTransfers(most)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if scope["type"] == "http" and _path(scope).startswith(PREFIX):
+        if scope["type"] == "http" and route_path(scope).startswith(PREFIX):
             return Match.FULL, {}
         return Match.NONE, {}
 
@@ -106,7 +107,7 @@ class FilesRoute(BaseRoute):
         raise RefusedFileRequest(405, f"Allowed are {METHODS}.", {"Allow": METHODS})
 
     def _signed_link(self, request: Request, method: str) -> SignedLink:
-        signed = _path(request.scope).removeprefix(PREFIX)
+        signed = route_path(request.scope).removeprefix(PREFIX)
         link = self._files.signer.check(method, signed.encode())
         if link is None or request.scope["query_string"]:
             raise RefusedFileRequest(403, "The URL is not valid, or no longer.")
@@ -281,11 +282,6 @@ class MultipartForm:
 
     def _end_part(self) -> None:
         self._fields[self._name] = self._value.decode(errors="replace")
-
-
-def _path(scope: Scope) -> str:
-    path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", ""))
 
 
 def _boundary(headers: Headers) -> bytes:

@@ -14,7 +14,8 @@ def serve_below_public_path(app: ASGIApp, public_url: str | None) -> ASGIApp:
 class _PrefixedApp:
     """Tells an application its prefix, whether a proxy takes it from the path or leaves it there.
 
-    Routes are those without the prefix in both cases: some proxies cannot rewrite a path.
+    The path of a request has the prefix in both cases, as ASGI wants it, and routes are those
+    without it: some proxies cannot rewrite a path. It is taken away once.
     """
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
@@ -23,6 +24,8 @@ class _PrefixedApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        if path == self._prefix or path.startswith(f"{self._prefix}/"):
-            path = path.removeprefix(self._prefix) or "/"
+        if path == self._prefix:
+            path = f"{path}/"
+        elif not path.startswith(f"{self._prefix}/"):
+            path = f"{self._prefix}{path}"
         await self._app({**scope, "root_path": self._prefix, "path": path}, receive, send)

@@ -362,9 +362,15 @@ def _accepts_any_host(scope: Scope) -> bool:
     """
     if scope["type"] != "http":
         return False
-    if scope["path"] == METRICS_PATH:
+    if route_path(scope) == METRICS_PATH:
         return _is_address(request_headers(scope).get("host") or "")
-    return scope["path"] in HEALTH_PATHS
+    return route_path(scope) in HEALTH_PATHS
+
+
+def route_path(scope: Scope) -> str:
+    """Return the path of a request below that of the public URL."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 def _is_address(host: str) -> bool:

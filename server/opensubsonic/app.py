@@ -107,8 +107,10 @@ class OpenSubsonicApp:
     limits: Limits
     callers: CallerLimits
 
-    def route(self) -> Route:
-        return Route(f"{_PREFIX}{{call:path}}", self._answer, methods=["GET", "POST"])
+    def routes(self) -> list[Route]:
+        """Return the route of all calls, and that of a URL that names none."""
+        paths = (f"{_PREFIX}{{call:path}}", _PREFIX.removesuffix("/"))
+        return [Route(path, self._answer, methods=["GET", "POST"]) for path in paths]
 
     async def _answer(self, request: Request) -> Response:
         """Answer in the wanted form; nothing of the parameters reaches a log or an error."""
@@ -116,7 +118,7 @@ class OpenSubsonicApp:
         try:
             parameters = await self._read_parameters(request)
             as_json = parameters.get("f") == "json"
-            name = request.path_params["call"].removesuffix(_VIEW)
+            name = request.path_params.get("call", "").removesuffix(_VIEW)
             return await Deadline(
                 self.limits.deadline_seconds, self._run(name, parameters, as_json), _too_late
             )

@@ -43,6 +43,7 @@ SMALL = {
     "/livez",
     "/metrics",
     "/readyz",
+    "/rest",
     "/stream/{id}",
 }
 PAGES = {
@@ -52,7 +53,9 @@ PAGES = {
     "/console/assets/{rest:path}",
     "/console/{screen:path}",
     "/graphiql",
+    "/graphiql/",
     "/graphiql/assets/{name}",
+    "/graphql/",
 }
 """Files of the package, of which all answers share one copy."""
 
