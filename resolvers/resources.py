@@ -82,8 +82,7 @@ async def list_tag_values(
 
 def _is_counted(listed: ListRequest) -> bool:
     """Whether the tags are counted in a search: the counters of a group know no filter."""
-    terms = listed.tags
-    filtered = bool(terms.all or terms.any or terms.none) or listed.filters_records
+    filtered = listed.tags.restricts or listed.filters_records
     return listed.include_child_groups or filtered
 
 

@@ -142,8 +142,7 @@ class _ExecutionScan:
         return min(after, bound) if self.descending else max(after, bound)
 
     async def next_batch(self, after: str | None, need: int) -> _ExecutionBatch:
-        tags = self.listed.tags
-        tagged = tags.all or tags.any or tags.none
+        tagged = self.listed.tags.restricts
         batch = await (self._by_tags(after, need) if tagged else self._by_index(after, need))
         within = [one for one in batch.executions if not self._is_beyond(one.id)]
         ended = len(within) < len(batch.executions)

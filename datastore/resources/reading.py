@@ -397,6 +397,7 @@ def term_filter(wanted: TagFilter, name: NameFilter | None = None) -> TermFilter
         all=_tag_terms(wanted.all),
         any=_tag_terms(wanted.any),
         none=_tag_terms(wanted.none),
+        without_keys=frozenset(map(comparison_form, wanted.without_keys)),
         name=name.term() if name else None,
     )
 

@@ -120,18 +120,30 @@ MAX_TERMS = 20
 class TagFilter:
     """A filter: resources with all tags of `all`, one of `any` and none of `none`.
 
-    A value matches itself and every value below it. An empty part does not restrict.
+    A value matches itself and every value below it. Nor has a resource a tag with one of
+    `without_keys`. An empty part does not restrict.
     """
 
     all: tuple[Tag, ...] = ()
     any: tuple[Tag, ...] = ()
     none: tuple[Tag, ...] = ()
+    without_keys: tuple[str, ...] = ()
+
+    @property
+    def restricts(self) -> bool:
+        """Whether some tag set does not match."""
+        return bool(self.all or self.any or self.none or self.without_keys)
 
     def check(self) -> None:
         """Raise Invalid for too many terms, and for terms that no tag can match."""
-        if sum(len(terms) for _, terms in self.parts_by_name()) > MAX_TERMS:
+        terms_given = sum(len(terms) for _, terms in self.parts_by_name())
+        if terms_given + len(self.without_keys) > MAX_TERMS:
             raise Invalid([FieldProblem(["tags"], f"at most {MAX_TERMS} terms are allowed")])
-        problems: list[FieldProblem] = []
+        problems = [
+            FieldProblem(["tags", "withoutKeys", str(n)], problem)
+            for n, key in enumerate(self.without_keys)
+            if (problem := line_problem(key, MAX_LENGTH))
+        ]
         for name, terms in self.parts_by_name():
             for n, tag in enumerate(terms):
                 problems += tag_text_problems(["tags", name, str(n)], tag)
@@ -162,23 +174,24 @@ class TagTerm(NamedTuple):
 class TermFilter:
     """A filter of tag sets: all of `all`, at least one of `any` (if not empty), none of `none`.
 
-    A tag set also needs the `name`, unless its name is not known.
+    A tag set has none of `without_keys`. It also needs the `name`, unless its name is not known.
     """
 
     all: tuple[TagTerm, ...] = ()
     any: tuple[TagTerm, ...] = ()
     none: tuple[TagTerm, ...] = ()
+    without_keys: frozenset[str] = frozenset()
     name: NameTerm | None = None
 
     @property
     def restricts(self) -> bool:
         """Whether some tag set does not match."""
-        return bool(self.all or self.any or self.none or self.name)
+        return bool(self.all or self.any or self.none or self.without_keys or self.name)
 
     @property
     def is_proved_by_posting(self) -> bool:
         """Whether a posting of a scanned tag matches, whatever other tags its resource has."""
-        if self.none or self.name:
+        if self.none or self.without_keys or self.name:
             return False
         return not self.all or len({*self.all, *self.any}) == 1
 
@@ -195,6 +208,8 @@ class TermFilter:
         for term in self.none:
             if term.matches(tags):
                 return False
+        if not self.without_keys.isdisjoint(tags):
+            return False
         return not self.any or any(term.matches(tags) for term in self.any)
 
     def scan_alternatives(self) -> tuple[tuple[TagTerm, ...], ...]:

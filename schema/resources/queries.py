@@ -55,10 +55,10 @@ KindArgument = Annotated[
 
 @strawberry.input(
     description=(
-        "The tags that resources must have: every tag in `all`, at least one in `any` "
-        "and not one in `none`. A value also matches the values below it: `material` "
-        f"matches `material/metal/steel`. The three lists hold at most {MAX_TERMS} tags "
-        "together."
+        "The tags that resources must have: every tag in `all`, at least one in `any`, "
+        "not one in `none`, and none with a key in `withoutKeys`. A value also matches the "
+        "values below it: `material` matches `material/metal/steel`. The lists hold at most "
+        f"{MAX_TERMS} entries together."
     )
 )
 class TagFilter:
@@ -77,10 +77,20 @@ class TagFilter:
         default=UNSET,
         description="The tags of which a resource must have none. The default is no restriction.",
     )
+    without_keys: list[str] | None = strawberry.field(
+        default=UNSET,
+        description=(
+            "The keys with which a resource must have no tag at all, whatever its value. The "
+            "default is no restriction."
+        ),
+    )
 
     def filter(self) -> Filter:
         return Filter(
-            all=_tag_records(self.all), any=_tag_records(self.any), none=_tag_records(self.none)
+            all=_tag_records(self.all),
+            any=_tag_records(self.any),
+            none=_tag_records(self.none),
+            without_keys=tuple(unset_to_none(self.without_keys) or ()),
         )
 
 

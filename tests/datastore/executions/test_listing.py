@@ -86,6 +86,9 @@ async def test_by_tags_with_the_and_of_resources(
     assert (
         await list_ids(store, pipeline, tags=TagFilter(all=tags("two=1")), states=states) == found
     )
+    assert await list_ids(store, pipeline, tags=TagFilter(without_keys=("two",))) == []
+    lacking = await list_ids(store, pipeline, tags=TagFilter(without_keys=("four",)))
+    assert lacking == ids(made)[::-1]
     assert await list_ids(store, pipeline, tags=TagFilter(all=tags("two=7"))) == []
 
 

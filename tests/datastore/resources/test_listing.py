@@ -330,6 +330,9 @@ async def test_lists_are_narrowed_by_state_and_owner(store: Store) -> None:
         ({"owner": CITY}, []),
         ({"owner": USA, "tags": by_tags(all="m=a")}, ["one", "two"]),
         ({"states": (State.FROZEN,), "tags": by_tags(none="n=y")}, ["two"]),
+        ({"tags": TagFilter(without_keys=(" N ",))}, ["two", "seven"]),
+        ({"tags": TagFilter(all=tags("m=a"), without_keys=("n",))}, ["two"]),
+        ({"tags": TagFilter(without_keys=("m", "n"))}, ["seven"]),
         (
             {"group": NORTHWEST, "include_child_groups": False, "owner": USA},
             ["one", "two", "seven"],

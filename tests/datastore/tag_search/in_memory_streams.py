@@ -113,7 +113,8 @@ class World:
         found = found.intersection(*map(self.carriers, wanted.all))
         if wanted.any:
             found &= set().union(*map(self.carriers, wanted.any))
-        return found.difference(*map(self.carriers, wanted.none))
+        found = found.difference(*map(self.carriers, wanted.none))
+        return {one for one in found if not wanted.without_keys & self.tags[one].keys()}
 
     def units_of_reading_all(self, wanted: TermFilter, groups: tuple[str, ...]) -> float:
         """The units of the simple way: every page of every wanted tag."""

@@ -44,7 +44,8 @@ def filters(draw: st.DrawFn) -> TermFilter:
     for term in draw(st.lists(TERMS, max_size=6)):
         parts[draw(st.sampled_from(["all", "all", "any", "none"]))].append(term)
     every, some, no = (tuple(parts[name]) for name in ("all", "any", "none"))
-    return TermFilter(all=every, any=some, none=no)
+    without = draw(st.frozensets(st.sampled_from(KEYS), max_size=1))
+    return TermFilter(all=every, any=some, none=no, without_keys=without)
 
 
 ASKED = st.builds(

@@ -82,6 +82,26 @@ async def test_pages_grow_while_matches_are_rare_and_stay_small_while_little_is_
     assert meter.sizes == [504]
 
 
+async def test_the_lack_of_a_key_costs_what_the_lack_of_a_value_does() -> None:
+    world = world_of(x=range(10_000), y=range(10_000, 10_100))
+    asked = [TermFilter(without_keys=frozenset("x")), TermFilter(none=(TagTerm("x", "1"),))]
+    (without, paid), (none, other) = [
+        await cost(world, SampleListRequest(one), 20) for one in asked
+    ]
+    assert without == none
+    assert without.ids == tuple(map(numbered_id, range(10_000, 10_020)))
+    assert (paid.sizes, paid.units, paid.counts) == (other.sizes, other.units, other.counts)
+
+
+async def test_a_key_that_is_lacked_is_no_beginning_of_another() -> None:
+    world = World()
+    for number, tags in enumerate(({"x": "a"}, {"x": "b#c"}, {"xy": "a"}, {}, {"y": "x"})):
+        world.put(numbered_id(number), tags, frozenset({"/"}))
+    asked = SampleListRequest(TermFilter(without_keys=frozenset({"x"})))
+    found, _ = await cost(world, asked, 20)
+    assert found.ids == tuple(map(numbered_id, (2, 3, 4)))
+
+
 async def test_one_way_to_have_any_is_a_tag_like_all_others() -> None:
     world = world_of(x=range(10_000), y=range(0, 10_000, 2_000))
     wanted = TermFilter(all=(TagTerm("x", "1"),), any=(TagTerm("y", "1"),))

@@ -90,8 +90,11 @@ def test_every_broken_rule_is_found_at_once(
 
 def test_a_filter_tells_every_term_that_no_tag_could_match() -> None:
     with pytest.raises(Invalid) as refused:
-        TagFilter(all=tags("k="), any=tags("k=v", "=v"), none=tags("k=a//b")).check()
+        TagFilter(
+            all=tags("k="), any=tags("k=v", "=v"), none=tags("k=a//b"), without_keys=("k", "")
+        ).check()
     assert [problem.path for problem in refused.value.problems] == [
+        ["tags", "withoutKeys", "1"],
         ["tags", "all", "0", "value"],
         ["tags", "any", "1", "key"],
         ["tags", "none", "0", "value"],
@@ -102,4 +105,7 @@ def test_a_filter_has_at_most_twenty_terms() -> None:
     TagFilter(all=tags(*["k=v"] * 10), any=tags(*["k=v"] * 10)).check()
     with pytest.raises(Invalid) as refused:
         TagFilter(all=tags(*["k=v"] * 10), any=tags(*["k=v"] * 11)).check()
+    assert [problem.path for problem in refused.value.problems] == [["tags"]]
+    with pytest.raises(Invalid) as refused:
+        TagFilter(all=tags(*["k=v"] * 20), without_keys=("k",)).check()
     assert [problem.path for problem in refused.value.problems] == [["tags"]]

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "d73eac1ab090a28235d222338b3a73eb5ad13bec50a386248f366302d88d38f3"
+STRUCTURE = "70b26cee6d2c61c7502829937427c75669767a4b26c6a62b323c494df025892f"
 SMALL = '''
 """The fields that read data."""
 type Query {
