@@ -12,11 +12,13 @@ import {
   ServerCog,
   Table2,
   Workflow,
+  X,
 } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Viewer } from "../graphql/generated/shell";
 import { formatName } from "../parts/format";
+import { dismissAnnouncement, useAnnouncement } from "./announcement";
 import { useIsLost } from "./connection";
 import { usePlayQueue } from "./playQueue";
 import { useAnswer, useServices } from "./queries";
@@ -87,6 +89,7 @@ export function Shell({ settings, onSignOut, onCaller, children }: ShellProps) {
         {children}
       </main>
       <PlayerPlace />
+      <Done />
       <ConnectionNote />
     </div>
   );
@@ -186,6 +189,31 @@ function ThemeChoice() {
         ))}
       </select>
     </label>
+  );
+}
+
+/** What was done last, said and shown until another screen or a click takes it away. */
+function Done() {
+  // The address changes before this does, so what is done before a new screen stays on it.
+  useLocation();
+  const done = useAnnouncement();
+  const words = done?.path === location.pathname ? done.words : "";
+  return (
+    <div className={words ? "note lost done row middle" : "visually-hidden"}>
+      <p role="status" aria-label="Done" className="grow">
+        {words}
+      </p>
+      {words ? (
+        <button
+          type="button"
+          className="button quiet icon"
+          aria-label="Dismiss"
+          onClick={dismissAnnouncement}
+        >
+          <X size={16} aria-hidden />
+        </button>
+      ) : null}
+    </div>
   );
 }
 

@@ -5,7 +5,7 @@ import type { Session } from "./session";
 
 interface FormattedError {
   message: string;
-  extensions?: { code?: string; docUrl?: string; requestId?: string };
+  extensions?: { code?: string; docUrl?: string; requestId?: string; retryable?: boolean };
 }
 
 interface Answer {
@@ -103,7 +103,10 @@ export class Api {
   private failureOf(error: FormattedError | undefined, response: Response): Failure {
     if (response.status === 401) this.onSignedOut();
     const more = error?.extensions ?? {};
-    const message = error?.message ?? `The server answered with status ${response.status}.`;
+    // Which variable of the console it is about tells its user nothing.
+    const message =
+      error?.message.replace(/^Variable '\$\w+' has invalid value: /, "") ??
+      `The server answered with status ${response.status}.`;
     return new Failure(message, more.code ?? `HTTP_${response.status}`, more);
   }
 }

@@ -14,6 +14,8 @@ export class Failure extends Error {
   readonly requestId: string | null;
   readonly problems: readonly FieldProblem[];
   readonly currentVersion: number | null;
+  /** Whether the same request may succeed later. */
+  readonly isRetryable: boolean;
 
   constructor(
     message: string,
@@ -21,6 +23,7 @@ export class Failure extends Error {
     more: {
       docUrl?: string | null;
       requestId?: string | null;
+      retryable?: boolean;
       problems?: readonly FieldProblem[];
       currentVersion?: number | null;
     } = {},
@@ -31,6 +34,7 @@ export class Failure extends Error {
     this.requestId = more.requestId ?? null;
     this.problems = more.problems ?? [];
     this.currentVersion = more.currentVersion ?? null;
+    this.isRetryable = more.retryable ?? true;
   }
 }
 

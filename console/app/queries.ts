@@ -114,7 +114,7 @@ export function usePages<Data, Variables, Node>(
 export function useAction<Data, Variables>(
   operation: Operation<Data, Variables>,
   unwrap: (data: Data) => unknown = () => null,
-  onDone: (data: Data) => void = () => undefined,
+  onDone: (data: Data, variables: Variables) => void = () => undefined,
 ) {
   const { api } = useServices();
   const client = useQueryClient();
@@ -124,18 +124,18 @@ export function useAction<Data, Variables>(
       unwrap(data);
       return data;
     },
-    onSuccess: (data) => {
-      onDone(data);
+    onSuccess: (data, variables) => {
+      onDone(data, variables);
       return client.invalidateQueries();
     },
   });
 }
 
-/** Run a subscription while the component is shown. */
+/** Run a subscription while the component is shown; the first of what it says is marked. */
 export function useLive<Data, Variables extends Record<string, unknown>>(
   operation: Operation<Data, Variables>,
   variables: Variables,
-  onData: (data: Data) => void,
+  onData: (data: Data, isFirst: boolean) => void,
   enabled = true,
 ) {
   const { live } = useServices();
@@ -146,12 +146,14 @@ export function useLive<Data, Variables extends Record<string, unknown>>(
     let isOver = false;
     let stop: () => void = () => undefined;
     let timer: number | undefined;
+    let isFirst = true;
     const begin = () => {
       stop = live.subscribe(
         operation,
         JSON.parse(key) as Variables,
         (data) => {
-          handle(data);
+          handle(data, isFirst);
+          isFirst = false;
         },
         () => {
           if (!isOver) timer = window.setTimeout(begin, 2_000);

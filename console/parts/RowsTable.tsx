@@ -6,12 +6,14 @@ interface RowsTableProps {
   rows: readonly unknown[];
   /** Where the explanation of a row is, by its number from 1 on. */
   whyAt?: (row: number) => string;
+  /** The row of the input from which each row comes, where they differ and as far as it is known. */
+  inputRows?: readonly (number | null)[] | undefined;
   /** The columns of timestamps, which are shown as times above the values. */
   times?: ReadonlySet<string>;
 }
 
 /** Rows that are objects, as a table; nested values are shown as JSON. */
-export function RowsTable({ rows, whyAt, times }: RowsTableProps) {
+export function RowsTable({ rows, whyAt, times, inputRows }: RowsTableProps) {
   const objects = rows.filter(isObject);
   const columns = [...new Set(objects.flatMap((row) => Object.keys(row)))];
   if (columns.length === 0) return <p className="muted">No rows.</p>;
@@ -27,7 +29,12 @@ export function RowsTable({ rows, whyAt, times }: RowsTableProps) {
           <tr>
             {whyAt ? (
               <th scope="col" className="number count">
-                Row
+                {inputRows ? "Output row" : "Row"}
+              </th>
+            ) : null}
+            {inputRows ? (
+              <th scope="col" className="number count">
+                Input row
               </th>
             ) : null}
             {columns.map((column) => (
@@ -46,6 +53,7 @@ export function RowsTable({ rows, whyAt, times }: RowsTableProps) {
           {objects.map((row, index) => (
             <tr key={index}>
               {whyAt ? <td className="number muted">{index + 1}</td> : null}
+              {inputRows ? <td className="number muted">{inputRows[index] ?? "–"}</td> : null}
               {columns.map((column) => (
                 <td key={column} className={numeric.has(column) ? "number" : ""}>
                   {times?.has(column) ? (

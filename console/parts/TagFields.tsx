@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, useRef, useState } from "react";
 import type { TagInput } from "../graphql/generated/types";
 import { Field } from "./fields";
 import { RemovablePill } from "./marks";
@@ -14,9 +14,15 @@ interface TagFieldsProps {
 export function TagFields({ tags, onChange, hint = "" }: TagFieldsProps) {
   const [key, setKey] = useState("");
   const [value, setValue] = useState("");
+  const keyField = useRef<HTMLInputElement>(null);
+  // What had the focus is gone, or done: the next tag begins at its key.
+  const change = (changed: readonly TagInput[]) => {
+    onChange(changed);
+    keyField.current?.focus();
+  };
   const add = () => {
     if (!key.trim() || !value.trim()) return;
-    onChange([...tags, { key: key.trim(), value: value.trim() }]);
+    change([...tags, { key: key.trim(), value: value.trim() }]);
     setKey("");
     setValue("");
   };
@@ -34,13 +40,13 @@ export function TagFields({ tags, onChange, hint = "" }: TagFieldsProps) {
           <RemovablePill
             key={`${tag.key} ${tag.value}`}
             label={`${tag.key} ${tag.value}`}
-            onRemove={() => onChange(tags.filter((one) => one !== tag))}
+            onRemove={() => change(tags.filter((one) => one !== tag))}
           />
         ))}
       </div>
       <div className="row" onKeyDown={addByKey}>
         <Field label="Tag key">
-          <input value={key} onChange={(event) => setKey(event.target.value)} />
+          <input ref={keyField} value={key} onChange={(event) => setKey(event.target.value)} />
         </Field>
         <Field label={`Tag value${hint}`}>
           <input value={value} onChange={(event) => setValue(event.target.value)} />

@@ -1,4 +1,6 @@
 import type { Every } from "../graphql/generated/types";
+import { Axes } from "./Axes";
+import { namedPlaces, roundUp } from "./axis";
 import { formatNumber } from "./format";
 import type { TimeValue } from "./sumByStart";
 
@@ -6,6 +8,7 @@ const WIDTH = 1000;
 const HEIGHT = 200;
 /** The number of colours of bars. */
 const COLOURS = 6;
+const MOST_NAMES = 6;
 
 export interface TimeSeries {
   readonly name: string;
@@ -33,43 +36,50 @@ export function TimeBars({ label, every, series: given }: TimeBarsProps) {
   starts.sort();
   const all = series.flatMap(({ values }) => values.map(({ value }) => value));
   const most = Math.max(...all, 0);
+  const top = roundUp(most);
   const step = WIDTH / starts.length;
   const width = (step * 0.8) / series.length;
-  const height = (value: number) => (most > 0 ? (Math.max(value, 0) / most) * HEIGHT : 0);
-  const [first, last] = [starts[0], starts.at(-1)];
+  const height = (value: number) => (Math.max(value, 0) / top) * HEIGHT;
+  const names = namedPlaces(starts.length, MOST_NAMES).map((place) => ({
+    at: (place + 0.5) / starts.length,
+    text: formatStart(starts[place] ?? "", every),
+  }));
   return (
     <figure className="card stack tight">
       <figcaption>
         <strong>{label}</strong>{" "}
         <span className="muted">up to {formatNumber(most)} in one time</span>
       </figcaption>
-      <svg
-        className="bars total-bars"
-        role="img"
-        aria-label={`${label} of ${starts.length} times`}
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        height={HEIGHT}
-      >
-        {series.flatMap(({ name, values }, place) =>
-          values.map(({ start, value }) => (
-            <rect
-              key={`${name} ${start}`}
-              className={`series-${place % COLOURS}`}
-              x={starts.indexOf(start) * step + step * 0.1 + place * width}
-              y={HEIGHT - height(value)}
-              width={width}
-              height={height(value)}
-            >
-              <title>{`${name} ${formatStart(start, every)}: ${formatNumber(value)}`.trim()}</title>
-            </rect>
-          )),
-        )}
-      </svg>
-      <p className="row small muted">
-        <span className="grow">{first ? formatStart(first, every) : ""}</span>
-        <span>{last ? formatStart(last, every) : ""}</span>
-      </p>
+      <Axes values={[top, top / 2, 0]} names={names}>
+        <svg
+          className="bars total-bars"
+          role="img"
+          aria-label={`${label} of ${starts.length} times`}
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          height={HEIGHT}
+        >
+          {[0, HEIGHT / 2, HEIGHT].map((y) => (
+            <line key={y} x1={0} x2={WIDTH} y1={y} y2={y} />
+          ))}
+          {series.flatMap(({ name, values }, place) =>
+            values.map(({ start, value }) => (
+              <rect
+                key={`${name} ${start}`}
+                className={`series-${place % COLOURS}`}
+                x={starts.indexOf(start) * step + step * 0.1 + place * width}
+                y={HEIGHT - height(value)}
+                width={width}
+                height={height(value)}
+              >
+                <title>
+                  {`${name} ${formatStart(start, every)}: ${formatNumber(value)}`.trim()}
+                </title>
+              </rect>
+            )),
+          )}
+        </svg>
+      </Axes>
       {given.length > series.length ? (
         <p className="small muted">
           The {series.length} largest of {given.length} are drawn; the table has all.

@@ -1,10 +1,9 @@
-import { type ReactNode, useDeferredValue, useId, useState } from "react";
-import { GroupChoices } from "../graphql/generated/parts";
-import { useAnswer } from "../app/queries";
+import { type ReactNode, useId, useState } from "react";
+import { matchGroups, readGroup, useSeenGroups } from "./seenGroups";
 
 interface FieldProps {
   label: string;
-  wrong?: string | undefined;
+  wrong?: ReactNode;
   children: ReactNode;
   className?: string;
 }
@@ -27,38 +26,63 @@ interface GroupFieldProps {
   placeholder?: string;
 }
 
-/** A field for the path of a group, which completes the groups below the one that is typed. */
+/** As many as are offered. */
+const MOST_CHOICES = 20;
+
+/** A field for a group, which offers those whose path or name has what is typed. */
 export function GroupField({ label = "Group", value, onChange, placeholder }: GroupFieldProps) {
   const id = useId();
   const [typed, setTyped] = useState(value);
   const [shown, setShown] = useState(value);
-  if (shown !== value) {
-    setShown(value);
-    setTyped(value);
-  }
-  const parent = useDeferredValue(typed.slice(0, typed.lastIndexOf("/")) || "/");
-  const { data } = useAnswer(GroupChoices, { path: parent }, { enabled: typed.startsWith("/") });
-  const choices = data?.group?.children.nodes ?? [];
-  const commit = () => {
-    if (typed !== value) onChange(typed.trim());
+  const [wrong, setWrong] = useState("");
+  const [isUsed, setUsed] = useState(false);
+  const seen = useSeenGroups(isUsed);
+  const show = (path: string) => {
+    setShown(path);
+    setTyped(path);
+    setWrong("");
+  };
+  if (shown !== value) show(value);
+  const choices = matchGroups(seen.data?.groups ?? [], typed).slice(0, MOST_CHOICES);
+  const commit = async () => {
+    if (typed === value) return;
+    // A path is one without a look at any group.
+    const isPath = typed.trim() === "" || typed.startsWith("/");
+    const groups = isPath ? NO_GROUPS : (seen.data ?? (await seen.refetch()).data ?? NO_GROUPS);
+    const meant = readGroup(groups, typed);
+    if ("wrong" in meant) {
+      setWrong(meant.wrong);
+      return;
+    }
+    show(meant.path);
+    onChange(meant.path);
   };
   return (
-    <Field label={label} className="grow">
+    <Field label={label} className="grow" wrong={wrong ? <span role="alert">{wrong}</span> : null}>
       <input
         list={id}
         value={typed}
         placeholder={placeholder}
-        onChange={(event) => setTyped(event.target.value)}
-        onBlur={commit}
+        aria-invalid={wrong !== ""}
+        onFocus={() => setUsed(true)}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          setWrong("");
+        }}
+        onBlur={() => void commit()}
         onKeyDown={(event) => {
-          if (event.key === "Enter") commit();
+          if (event.key === "Enter") void commit();
         }}
       />
       <datalist id={id}>
-        {choices.map(({ path }) => (
-          <option key={path} value={path} />
+        {choices.map(({ path, name }) => (
+          <option key={path} value={path}>
+            {name}
+          </option>
         ))}
       </datalist>
     </Field>
   );
 }
+
+const NO_GROUPS = { groups: [], isWhole: false };

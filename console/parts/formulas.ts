@@ -58,6 +58,24 @@ export function callsOf(formulas: readonly string[]): Calls {
   return { calculations: [...calculations].sort(), datasets: [...datasets].sort() };
 }
 
+/** The patterns of the times that formulas read from parameters, by the parameters. */
+export function timePatterns(formulas: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  for (const pieces of formulas.map(cutFormula)) {
+    pieces.forEach((piece, index) => {
+      if (piece.kind !== "function" || piece.text.toUpperCase() !== "AS_TIMESTAMP") return;
+      const [[parameter, ...more] = [], [pattern] = []] = argumentsAt(pieces, index);
+      if (parameter?.kind !== "parameter" || more.length > 0 || pattern?.kind !== "quoted") return;
+      const key = parameter.text.slice(1);
+      const known = found.get(key) ?? [];
+      found.set(key, [...new Set([...known, textOf(pattern)])]);
+    });
+  }
+  return found;
+}
+
+const textOf = ({ text }: FormulaPiece) => text.slice(1, -1).replace(/\\(['\\])/g, "$1");
+
 /** The arguments of the call at an index, each as its pieces. */
 function argumentsAt(pieces: readonly FormulaPiece[], index: number): FormulaPiece[][] {
   const found: FormulaPiece[][] = [[]];
@@ -92,6 +110,6 @@ function addText(
   const argument = argumentsAt(pieces, index)[place] ?? [];
   const [only] = argument;
   if (argument.length === 1 && only?.kind === "quoted") {
-    names.add(only.text.slice(1, -1).replace(/\\(['\\])/g, "$1"));
+    names.add(textOf(only));
   }
 }

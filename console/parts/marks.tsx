@@ -1,6 +1,6 @@
 import { Check, Copy, X } from "lucide-react";
 import { useState } from "react";
-import { formatName, formatTime, formatUtc } from "./format";
+import { formatName, formatNumber, formatTime, formatUtc } from "./format";
 
 /** A time in the reader's zone; UTC on hover. */
 export function Time({ at }: { at: string | null | undefined }) {
@@ -77,6 +77,20 @@ const TONES: Readonly<Record<string, string>> = {
 /** A state, in colour and in words. */
 export function StateBadge({ state }: { state: string }) {
   return <span className={`badge ${TONES[state] ?? ""}`}>{formatName(state)}</span>;
+}
+
+/** How an execution ended; one that left rows out is no plain success. */
+export function ExecutionBadge({ state, rejected }: { state: string; rejected: number | string }) {
+  const count = Number(rejected);
+  if (count === 0) return <StateBadge state={state} />;
+  return (
+    <>
+      <StateBadge state={state} />{" "}
+      <span className="badge warn">
+        {formatNumber(count)} {count === 1 ? "row" : "rows"} rejected
+      </span>
+    </>
+  );
 }
 
 export function CopyButton({ text, what }: { text: string; what: string }) {

@@ -1,6 +1,7 @@
 import { CircleAlert, Inbox, LoaderCircle, ShieldX } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
-import { failureOf } from "../app/failure";
+import { type Failure, failureOf, type FieldProblem } from "../app/failure";
+import { useTitle } from "./title";
 
 /** Words for something that takes time; nothing for what is there at once. */
 export function Loading({ what }: { what: string }) {
@@ -35,7 +36,7 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => vo
       </p>
       {failure.problems.map((problem, index) => (
         <div key={index} className="small">
-          {problem.path.join(".")}: {problem.message}
+          {isSaid(problem, failure) ? null : `${problem.path.join(".")}: ${problem.message}`}
           {problem.excerpt ? <pre>{problem.excerpt}</pre> : null}
         </div>
       ))}
@@ -48,7 +49,7 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => vo
           <span>{failure.code}</span>
         )}
         {failure.requestId ? <span>request {failure.requestId}</span> : null}
-        {onRetry ? (
+        {onRetry && failure.isRetryable ? (
           <button type="button" className="button quiet" onClick={onRetry}>
             Try again
           </button>
@@ -56,6 +57,11 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => vo
       </p>
     </div>
   );
+}
+
+/** Whether the failure's own message is that of a problem, as it is where there is only one. */
+function isSaid({ path, message }: FieldProblem, failure: Failure): boolean {
+  return failure.message === `${path.join(".")}: ${message}`;
 }
 
 interface EmptyProps {
@@ -70,10 +76,16 @@ export function Empty({ title, isScreen = false, children }: EmptyProps) {
   return (
     <div className="drop">
       <Inbox size={28} aria-hidden />
-      {isScreen ? <h1>{title}</h1> : <h2>{title}</h2>}
+      {isScreen ? <ScreenTitle title={title} /> : <h2>{title}</h2>}
       {children}
     </div>
   );
+}
+
+/** The heading of a screen, which the browser's title names too. */
+function ScreenTitle({ title }: { title: string }) {
+  useTitle(title);
+  return <h1>{title}</h1>;
 }
 
 interface Query<Data> {

@@ -98,21 +98,30 @@ test("empty texts of a draft are null for the API, and entries are numbered", ()
   ]);
 });
 
+const READ_METRIC = {
+  id: "m",
+  name: "watched",
+  description: null,
+  state: "ENABLED" as const,
+  owner: "/usa",
+  version: 1,
+  tags: [],
+  unit: null,
+  function: "SUM" as const,
+  inputs: [],
+};
+
+test.each([
+  ["9999-01-01T00:00:00Z", "9999-01-01T00:00:00Z"],
+  ["2020-01-01T00:00:00Z", null],
+])("a version after one that is active from %s begins at %s", (activeFrom, start) => {
+  expect(draftOfMetric({ ...READ_METRIC, activeFrom }).activeFrom).toBe(start);
+});
+
 test("inputs that are out of sight stay as they are", () => {
   const seen = { name: "energy", output: "kwh", pipelineId: "x", metricId: null };
   const read = (inputs: (typeof seen | { [Key in keyof typeof seen]: null })[]) =>
-    draftOfMetric({
-      id: "m",
-      name: "watched",
-      description: null,
-      state: "ENABLED",
-      owner: "/usa",
-      version: 1,
-      tags: [],
-      unit: null,
-      function: "SUM",
-      inputs,
-    });
+    draftOfMetric({ ...READ_METRIC, activeFrom: "2026-01-01T00:00:00Z", inputs });
   const hidden = { name: null, output: null, pipelineId: null, metricId: null };
   expect(metricInputs(read([seen]))).toEqual([{ pipeline: "x", output: "kwh" }]);
   expect(metricInputs(read([seen, hidden]))).toBeNull();

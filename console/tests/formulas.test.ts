@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { callsOf, cutFormula } from "../parts/formulas";
+import { callsOf, cutFormula, timePatterns } from "../parts/formulas";
 
 test.each([
   "#miles_to_kilometres(:miles)*:tonnes*0.062",
@@ -30,4 +30,15 @@ test("a dataset whose name is computed is not known", () => {
   expect(callsOf(["LOOKUP(:table, :key) + IMPACT(CONCAT('a','b'), 'x', 'y')"]).datasets).toEqual(
     [],
   );
+});
+
+test("the patterns of the times that formulas read are found by their parameters", () => {
+  const found = timePatterns([
+    "AS_TIMESTAMP(:date, 'M/d/yy', roundDownTo='month') + :amount",
+    "as_timestamp(:date, 'yyyy-MM-dd\\'T\\'HH')",
+    "AS_TIMESTAMP(:date, 'M/d/yy')",
+    "AS_TIMESTAMP(CONCAT(:year, '-01'), 'yyyy-MM')",
+    "AS_TIMESTAMP(:made, :pattern)",
+  ]);
+  expect([...found]).toEqual([["date", ["M/d/yy", "yyyy-MM-dd'T'HH"]]]);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { placeAfter } from "../screens/audio/PlaylistEntries";
-import { covers, effectiveRole, topGroups } from "../screens/groups/roles";
+import { covers, describeRole, effectiveRole, topGroups } from "../screens/groups/roles";
+import { describeSight } from "../screens/pipeline/sight";
 import { readTypes, safeSteps } from "../screens/manifest/RunSteps";
 import { joinSamples } from "../screens/sensors/SampleChart";
 
@@ -15,6 +16,32 @@ test("a role holds at its group and below, and the strongest one counts", () => 
   expect(effectiveRole(ROLES, "/usa/south")).toEqual(ROLES[0]);
   expect(effectiveRole(ROLES, "/usable")).toBeNull();
   expect(covers("/", "/eu")).toBe(true);
+});
+
+test("a role is explained by what it allows and who gave it", () => {
+  expect(describeRole({ group: "/", role: "ADMIN" }, "/eu")).toBe(
+    "You may change what this group has, and decide who sees it: your sign-in gives you the role admin at /, which holds in all groups below.",
+  );
+  expect(describeRole({ group: "/eu", role: "READER" }, "/eu")).toBe(
+    "You may read what this group sees: your sign-in gives you the role reader here.",
+  );
+  expect(describeRole(null, "/")).toBe("You have no role here, only in a group below.");
+});
+
+test("a group sees a pipeline because it is its own, or was shared with it or a group above", () => {
+  const owner = "/usa";
+  expect(describeSight("/usa", { owner, grantedThrough: "/usa" })).toBe(
+    "Your group /usa sees it because it belongs to /usa.",
+  );
+  expect(describeSight("/usa/south", { owner, grantedThrough: "/usa" })).toBe(
+    "Your group /usa/south sees it because it belongs to /usa, and what a group sees is seen by all groups below it.",
+  );
+  expect(describeSight("/eu", { owner, grantedThrough: "/eu" })).toBe(
+    "Your group /eu sees it because /usa shared it with /eu.",
+  );
+  expect(describeSight("/eu", { owner, grantedThrough: null })).toBe(
+    "It is not shared with your group /eu; you see it by a role in another group.",
+  );
 });
 
 test("the tree begins at the groups that no other one covers", () => {

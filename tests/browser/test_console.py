@@ -103,6 +103,11 @@ async def test_a_small_file_runs_at_once_and_shows_its_results(
     time = results.get_by_role("cell", name="2021-02-02 00:00 UTC")
     await expect(time.get_by_text("1612224000000", exact=True)).to_be_visible()
     await expect(results).to_contain_text("expected a number, found 'unknown'")
+    # Outputs and rejections name the same rows, and the badge says that some were left out.
+    await expect(results.get_by_role("columnheader", name="Input row")).to_be_visible()
+    await expect(results.get_by_role("listitem")).to_contain_text("Input row ")
+    await expect(page.get_by_role("main").locator("header")).to_contain_text("1 row rejected")
+    await expect(page.get_by_role("region", name="Files")).to_contain_text("Input rows as JSON")
     assert_quiet(visit)
 
 
@@ -127,6 +132,8 @@ async def test_a_large_file_is_uploaded_and_followed_to_its_end(
     rejected = page.get_by_role("region", name="Rejected rows", exact=True)
     await expect(rejected.get_by_role("row")).to_have_count(21)
     await expect(rejected).to_contain_text("found 'unknown'")
+    await expect(rejected.get_by_role("columnheader", name="Input row")).to_be_visible()
+    await expect(output.get_by_role("columnheader", name="Input row")).to_be_visible()
     async with page.expect_download() as download:
         await page.get_by_role("link", name=re.compile("^Output")).click()
     assert len((await read_download(await download.value)).splitlines()) == 19_981
@@ -272,7 +279,9 @@ async def test_a_pipeline_is_shared_with_a_group_and_no_longer(visit: Visit) -> 
     page = await sign_in(visit)
     id = await pipeline_id(page)
     await go_to(visit, path_of("pipelines", id, "?tab=access"))
-    await expect(page.get_by_text("Your group /usa sees it because of /usa.")).to_be_visible()
+    await expect(
+        page.get_by_text("Your group /usa sees it because it belongs to /usa.")
+    ).to_be_visible()
     await page.get_by_label("Share with group").fill("/eu")
     await page.get_by_role("button", name="Share", exact=True).click()
     groups = page.get_by_role("region", name="Groups", exact=True)
@@ -280,8 +289,12 @@ async def test_a_pipeline_is_shared_with_a_group_and_no_longer(visit: Visit) -> 
     query = "query($id: ID!) { pipeline(id: $id) { groups } }"
     assert sorted((await ask(page, query, id=id))["groups"]) == ["/eu", "/usa"]
     await expect(page.get_by_role("region", name="History of access")).to_contain_text("granted")
+    await expect(page.get_by_role("status", name="Done")).to_have_text(
+        "The group /eu and those below it see the pipeline now."
+    )
     await groups.get_by_role("button", name="Stop sharing").click()
     await expect(groups.get_by_text("/eu", exact=True)).to_have_count(0)
+    await expect(page.get_by_role("heading", name="Groups that see it")).to_be_focused()
     assert (await ask(page, query, id=id))["groups"] == ["/usa"]
     assert_quiet(visit)
 
@@ -326,23 +339,40 @@ LOADED = """() => performance.getEntriesByType("resource").map(
   ({ name, encodedBodySize }) => [new URL(name).pathname, encodedBodySize])"""
 
 
-def hold_news(socket: WebSocketRoute) -> None:
-    """Let subscriptions begin and tell nothing: each first says that its list is to be read anew.
+class HeldNews:
+    """Lets subscriptions begin, and keeps what they tell: only the first is let go, when asked."""
 
-    If the list was read before that, it is asked again; which comes first, only chance decides.
-    """
-    server = socket.connect_to_server()
-    server.on_message(
-        lambda text: None if json.loads(text)["type"] == "next" else socket.send(text)
-    )
+    def __init__(self) -> None:
+        self.kept: list[tuple[WebSocketRoute, str | bytes]] = []
+
+    def begin(self, socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda text: self._take(socket, text))
+
+    def release_first(self) -> str:
+        """Let the first event go on; returns its kind."""
+        socket, text = self.kept[0]
+        socket.send(text)
+        kind: str = json.loads(text)["payload"]["data"]["pipelinesChanged"]["change"]
+        return kind
+
+    def _take(self, socket: WebSocketRoute, text: str | bytes) -> None:
+        if json.loads(text)["type"] == "next":
+            self.kept.append((socket, text))
+        else:
+            socket.send(text)
 
 
 async def test_a_first_visit_loads_and_asks_little(visit: Visit) -> None:
-    await visit.context.route_web_socket("**/graphql", hold_news)
+    news = HeldNews()
+    await visit.context.route_web_socket("**/graphql", news.begin)
     page = await open_console(visit)
     await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
     expected = ["CataloguePipelines", "FacetKeys", "Viewer"]
     await until(lambda: {*map(operation_of, visit.queries)} >= {*expected})
+    # The list was read, and a slow subscription begins: that is no reason to read it again.
+    await until(lambda: news.kept)
+    assert news.release_first() == "RESET"
     await visit.settle()
     sizes: dict[str, list[int]] = {"js": [], "css": []}
     for path, size in await page.evaluate(LOADED):

@@ -12,6 +12,7 @@ from tests.browser.console import (
     ask,
     assert_quiet,
     go_to,
+    load,
     open_console,
     run_rows,
     sign_in,
@@ -122,18 +123,96 @@ async def test_pipelines_are_narrowed_by_state_and_owner_with_their_counts(visit
         page.get_by_role("region", name="Pipelines").get_by_text("frozen", exact=True)
     ).to_be_visible()
     await page.get_by_label("State").select_option("")
-    await page.get_by_label("Owner").fill("/usa")
-    await page.get_by_label("Owner").press("Enter")
+    await page.get_by_label("Owned by group").fill("/usa")
+    await page.get_by_label("Owned by group").press("Enter")
     await expect(page).to_have_url(re.compile("owner=%2Fusa"))
     await assert_is_found(page, owner="/usa")
     await page.reload()
-    await expect(page.get_by_label("Owner")).to_have_value("/usa")
+    await expect(page.get_by_label("Owned by group")).to_have_value("/usa")
     await expect(links_of(page).filter(has_text="console:frozen")).to_have_count(1)
-    await page.get_by_label("Owner").fill("/eu/nobody")
-    await page.get_by_label("Owner").press("Enter")
+    await page.get_by_label("Owned by group").fill("/eu/nobody")
+    await page.get_by_label("Owned by group").press("Enter")
     await expect(
         page.get_by_role("heading", name="No pipeline carries all of this")
     ).to_be_visible()
+    assert_quiet(visit)
+
+
+MAKE_GROUP = """mutation($input: CreateGroupInput!) { createGroup(input: $input) {
+  __typename } }"""
+
+
+async def test_a_group_is_found_by_a_part_of_its_name_and_refused_in_plain_words(
+    visit: Visit,
+) -> None:
+    page = await open_console(visit)
+    for path in ("/eu/austria", "/eu/austria/graz", "/eu/austria/graz-south"):
+        await ask(page, MAKE_GROUP, input={"path": path})
+    await page.reload()
+    field = page.get_by_role("combobox", name="Seen by group")
+    await field.fill("ustri")
+    offered = page.locator("datalist option")
+    await expect(offered.first).to_have_attribute("value", "/eu/austria")
+    await field.press("Enter")
+    # Three paths have it, and none is that: nothing is asked, and the words say what to do.
+    wrong = page.get_by_role("alert")
+    several = "Several groups match: /eu/austria, /eu/austria/graz, /eu/austria/graz-south."
+    await expect(wrong).to_have_text(f"{several} Type more.")
+    assert "group=" not in page.url
+    await field.fill("Graz")
+    await field.press("Enter")
+    await expect(field).to_have_value("/eu/austria/graz")
+    await expect(page).to_have_url(re.compile("group=%2Feu%2Faustria%2Fgraz$"))
+    await expect(wrong).to_have_count(0)
+    await field.fill("nowhere at all")
+    await field.press("Enter")
+    await expect(wrong).to_have_text(
+        "No group that you see has “nowhere at all” in its path or name."
+    )
+    await expect(page).to_have_url(re.compile("group=%2Feu%2Faustria%2Fgraz$"))
+    # An address that names no group is refused by the API, and asking again would not help.
+    await load(visit, "/?group=aus")
+    refused = page.get_by_role("region", name="Pipelines").get_by_role("alert")
+    await expect(refused.locator("strong")).to_have_text(
+        "The group path 'aus' does not start with '/'."
+    )
+    await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+
+
+async def test_what_lacks_a_key_lacks_its_values_of_tomorrow_too(visit: Visit) -> None:
+    page = await open_console(visit)
+    transform = {"index": 0, "formula": "1", "outputs": [{"index": 0, "type": "NUMBER"}]}
+
+    async def make(name: str, **tags: str) -> None:
+        given = [{"key": key, "value": value} for key, value in {"plant": "Graz", **tags}.items()]
+        transformer = {"parameters": [], "transforms": [transform]}
+        input = {"group": "/usa", "name": name, "tags": given, "transformer": transformer}
+        assert "pipeline" in await ask(page, MAKE, input=input)
+
+    await make("lacking:scope")
+    await load(visit, "/?name=lacking")
+    await expect(links_of(page)).to_have_text(["lacking:scope"])
+    await expect(page.get_by_role("status").filter(has_text="1 pipeline.")).to_be_visible()
+    facets = page.get_by_role("complementary", name="Tags")
+    await facets.locator("summary", has_text="plant").click()
+    await page.get_by_role("button", name="without plant").click()
+    await expect(page).to_have_url(re.compile("without=plant"))
+    await expect(links_of(page)).to_have_count(0)
+    await page.get_by_role("button", name="Remove without plant").click()
+    await expect(links_of(page)).to_have_count(1)
+    await load(visit, "/?name=lacking&without=scope")
+    pills = page.get_by_role("list", name="Filter")
+    await expect(pills).to_have_text("without scope")
+    await expect(links_of(page)).to_have_text(["lacking:scope"])
+    await make("lacking:nothing", scope="a value that is new")
+    await page.reload()
+    await expect(links_of(page)).to_have_text(["lacking:scope"])
+    found = await ask(page, LISTED, tags={"withoutKeys": ["scope"]})
+    names = {one["name"] for one in found["nodes"]}
+    assert "lacking:scope" in names
+    assert "lacking:nothing" not in names
+    await load(visit, "/")
+    await expect(page.get_by_text("20 are shown, and more follow.")).to_be_visible()
     assert_quiet(visit)
 
 

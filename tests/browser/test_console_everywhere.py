@@ -208,6 +208,9 @@ async def test_a_stranger_s_token_shows_nothing_and_says_so(visit: Visit) -> Non
     assert {path: text for path, text in found.items() if text} == {}
     await go_to(visit, path_of("pipelines", "x"))
     await expect(page.get_by_role("heading", name="There is no such pipeline")).to_be_visible()
+    await expect(page).to_have_title("There is no such pipeline · Penstock")
+    await go_to(visit, "/nowhere")
+    await expect(page).to_have_title("There is no such screen · Penstock")
 
 
 async def test_a_slow_network_shows_words_and_then_the_screen(visit: Visit) -> None:

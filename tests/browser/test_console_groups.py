@@ -16,7 +16,6 @@ from tests.browser.console import (
     press_on,
     sign_in,
     tab_to,
-    type_into,
 )
 from tests.install import skip_reason
 
@@ -28,24 +27,32 @@ pytestmark = [
 
 async def test_the_tree_says_why_a_role_holds_and_a_group_goes_by_its_path(visit: Visit) -> None:
     page = await open_console(visit, "/groups?path=/eu")
-    await expect(page.get_by_text("You are admin here, because of your role at /.")).to_be_visible()
+    await expect(
+        page.get_by_text("your sign-in gives you the role admin at /, which holds in all groups")
+    ).to_be_visible()
     await page.get_by_role("button", name="New group below").click()
-    await page.get_by_label("Last part of the path").fill("console")
-    async with closing_dialog(page) as dialog:
-        await dialog.get_by_role("button", name="Create").click()
+    # The dialog begins at its field, and the group that it makes is chosen, named and said.
+    await expect(page.get_by_label("Last part of the path")).to_be_focused()
+    await page.keyboard.type("console")
+    await page.keyboard.press("Enter")
+    done = page.get_by_role("status", name="Done")
+    await expect(done).to_have_text("The group /eu/console is made.")
+    await expect(page.get_by_role("heading", name="/eu/console")).to_be_focused()
     tree = page.get_by_role("navigation", name="Tree of groups")
-    await tree.get_by_role("button", name="Below /eu", exact=True).click()
-    await tree.get_by_role("button", name="console", exact=True).click()
-    await expect(page.get_by_role("heading", name="/eu/console")).to_be_visible()
+    chosen = tree.get_by_role("button", name="console", exact=True)
+    await expect(chosen).to_have_attribute("aria-pressed", "true")
+    await page.get_by_role("button", name="Dismiss").click()
+    await expect(done).to_be_empty()
     await change_group(page)
     await page.get_by_role("button", name="Delete", exact=True).click()
+    dialog = page.get_by_role("dialog")
     await expect(dialog).to_contain_text("0 groups directly below")
     last = dialog.get_by_role("button", name="Delete the group")
     await expect(last).to_be_disabled()
     await dialog.get_by_label("Type /eu/console to delete it").fill("/eu/console")
-    async with closing_dialog(page):
-        await last.click()
-    await expect(page.get_by_role("heading", name="/eu", exact=True)).to_be_visible()
+    await last.click()
+    await expect(page.get_by_role("heading", name="/eu", exact=True)).to_be_focused()
+    await expect(done).to_contain_text("The group /eu/console is being deleted")
     await expect(tree.get_by_role("button", name="console", exact=True)).to_have_count(0)
     assert_quiet(visit)
 
@@ -98,19 +105,25 @@ async def test_the_secret_of_a_key_is_shown_once_and_kept_nowhere(visit: Visit) 
     # By the keyboard alone.
     await press_on(page, "New key")
     dialog = page.get_by_role("dialog")
-    await type_into(page, "Name", "console key")
+    await expect(dialog.get_by_label("Name")).to_be_focused()
+    await page.keyboard.type("console key")
     await page.keyboard.press("Enter")
     await expect(dialog).to_contain_text("This secret is shown only now.")
     secret = await dialog.locator("code").inner_text()
     stored = await page.evaluate("() => JSON.stringify([{...sessionStorage}, {...localStorage}])")
     assert secret not in stored
-    async with closing_dialog(page):
-        await press_on(page, "I have kept it")
+    await expect(dialog.get_by_text("This secret is shown only now.")).to_be_focused()
+    await press_on(page, "I have kept it")
+    await expect(page.get_by_role("button", name="New key")).to_be_focused()
     keys = page.get_by_role("region", name="API keys")
     await expect(keys).to_contain_text("console key")
     assert secret not in await page.content()
     await press_on(page, "Revoke console key")
     await expect(page.get_by_role("heading", name="No keys")).to_be_visible()
+    await expect(page.get_by_role("button", name="New key")).to_be_focused()
+    await expect(page.get_by_role("status", name="Done")).to_have_text(
+        "The key console key is revoked."
+    )
     assert_quiet(visit)
 
 
@@ -146,7 +159,7 @@ async def test_a_deletion_counts_what_goes_and_its_job_shows_how_far_it_is(visit
     # By the keyboard alone.
     await tab_to(page, "Delete")
     await page.keyboard.press("Enter")
-    await tab_to(page, "Type /eu/leaving to delete it")
+    await expect(page.get_by_label("Type /eu/leaving to delete it")).to_be_focused()
     await page.keyboard.type("/eu/leaving")
     async with closing_dialog(page):
         await page.keyboard.press("Enter")
@@ -163,7 +176,9 @@ async def test_a_reader_sees_its_role_and_why_and_nothing_to_change(visit: Visit
     await page.get_by_role("link", name="Groups and access").click()
     chosen = page.get_by_role("region", name="Chosen group")
     await expect(
-        chosen.get_by_text("You are reader here, because of your role at /eu.")
+        chosen.get_by_text(
+            "You may read what this group sees: your sign-in gives you the role reader"
+        )
     ).to_be_visible()
     await expect(chosen.get_by_role("button")).to_have_count(0)
     await go_to(visit, "/groups?path=/usa")

@@ -38,6 +38,11 @@ async def test_a_value_of_a_metric_leads_to_its_rows_and_a_row_to_its_formula(
     await values.get_by_role("combobox", name="Group").press("Enter")
     await values.get_by_label("For each").select_option("group")
     await expect(page.get_by_role("img", name="emissions, kg CO2e of 12 times")).to_be_visible()
+    axes = page.locator("figure .axes")
+    await expect(axes.locator(".values span")).to_have_count(3)
+    await expect(axes.locator(".names span")).to_have_text(
+        ["2024-01", "2024-03", "2024-05", "2024-07", "2024-09", "2024-11"]
+    )
     colours = page.get_by_role("list", name="Colours").get_by_role("listitem")
     await expect(colours).to_have_text(["/usa/northwest", "/usa/southeast"])
     # By the keyboard alone.

@@ -174,7 +174,53 @@ async def test_samples_reach_the_chart_as_they_come_and_letters_are_replayed(
     await expect(dead).to_contain_text("The entity's id is missing")
     await press_on(page, "Replay")
     await expect(dead.get_by_role("status")).to_have_text("0 updates are kept now, 1 failed again.")
+    await delete_letter(visit)
+    await delete_samples(visit)
     assert_quiet(visit)
+
+
+LETTERS = """{ ngsiService(name: "default") { servicePath(path: "/usa") {
+  deadLetters { nodes { id } } } } }"""
+SAMPLES = """{ ngsiService(name: "default") { servicePath(path: "/usa") {
+  entity(id: "car1", type: "car") {
+    attribute(name: "speed") { series { nodes { text } } } } } } }"""
+
+
+async def delete_letter(visit: Visit) -> None:
+    """Delete the letter that is left by the keyboard, after it was kept once."""
+    page = visit.page
+    await visit.settle()  # the replay put another letter in place of the first
+    before = await ask(page, LETTERS)
+    assert len(before["servicePath"]["deadLetters"]["nodes"]) == 1
+    button = page.get_by_role("region", name="Dead letters").get_by_role("button", name="Delete")
+    await press_on(page, "Delete")
+    await press_on(page, "Keep it")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await expect(button).to_be_focused()
+    assert await ask(page, LETTERS) == before
+    await page.keyboard.press("Enter")
+    await press_on(page, "Delete for ever")
+    await expect(page.get_by_role("status", name="Done")).to_have_text(
+        "The dead letter is deleted."
+    )
+    await expect(page.get_by_role("heading", name="Dead letters")).to_be_focused()
+    await expect(page.get_by_text("Everything was kept.")).to_be_visible()
+    assert (await ask(page, LETTERS))["servicePath"]["deadLetters"]["nodes"] == []
+
+
+async def delete_samples(visit: Visit) -> None:
+    """Delete the samples of an entity by its id; the job says that it is done."""
+    page = visit.page
+    assert (await ask(page, SAMPLES))["servicePath"]["entity"]["attribute"]["series"]["nodes"]
+    await press_on(page, "Delete samples")
+    dialog = page.get_by_role("dialog", name="Delete samples of car1")
+    await expect(dialog.get_by_label("From; the first one if empty")).to_be_focused()
+    last = dialog.get_by_role("button", name="Delete the samples")
+    await expect(last).to_be_disabled()
+    await dialog.get_by_label("Type car1 to delete them").fill("car1")
+    await last.click()
+    job = page.get_by_role("region", name="Jobs").get_by_role("listitem").first
+    await expect(job).to_contain_text("delete samples done")
 
 
 LONG = "n" * 250

@@ -51,6 +51,15 @@ async def test_a_dropped_file_is_checked_sent_and_found_again_after_a_reload(
     id = await pipeline_id(page)
     path = path_of("pipelines", id, "/run")
     await go_to(visit, path)
+    columns = page.get_by_role("region", name="Columns").get_by_role("row")
+    await expect(columns).to_have_text(
+        [
+            "ColumnIts values",
+            "Datetimes as M/d/yy",
+            "Activitynumbers, such as 1234.5",
+            "Emission factornumbers, such as 1234.5",
+        ]
+    )
     before = await ask(page, COUNT, p=id)
     await drop(page, "Date,Amount\n1,2\n", "wrong.csv")
     await expect(page.get_by_role("alert")).to_contain_text("wrong.csv does not fit")

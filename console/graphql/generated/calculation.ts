@@ -12,7 +12,7 @@ export const CalculationDetails: Operation<
   CalculationDetailsQuery,
   CalculationDetailsQueryVariables
 > = {
-  id: "fa6cd8114351c0ffc2ce60db721ef9d9350ccabc175d9479f1f153b1fb884c6c",
+  id: "135355aee587647f1f46abcae7df886c6277ac17ddbb40afbfa7668868e02ca3",
   name: "CalculationDetails",
 };
 export const Evaluate: Operation<EvaluateQuery, EvaluateQueryVariables> = {

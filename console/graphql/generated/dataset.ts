@@ -4,6 +4,6 @@ import type { Operation } from "../operation";
 import type { DatasetDetailsQuery, DatasetDetailsQueryVariables } from "./types";
 
 export const DatasetDetails: Operation<DatasetDetailsQuery, DatasetDetailsQueryVariables> = {
-  id: "cb18222aa01f9049f18ea22c5ca2dc4bc51a3393fbe5018e3bd0598435183e09",
+  id: "6c36b3839b118b11dc838d7d58272e589c2d12424a39aa389ac5bfdeea92033a",
   name: "DatasetDetails",
 };

@@ -41,16 +41,16 @@ import type {
 } from "./types";
 
 export const EditedPipeline: Operation<EditedPipelineQuery, EditedPipelineQueryVariables> = {
-  id: "2755e0522da1a0ccbd7c756d0d963517f5de7b638db209358f94fef3fdd56560",
+  id: "0fd365a120452978a7d82ff4654195c8e3f3d93a84d7f7e876b97ad177ac1db0",
   name: "EditedPipeline",
 };
 export const EditedCalculation: Operation<EditedCalculationQuery, EditedCalculationQueryVariables> =
   {
-    id: "87c3d949cc9d6f460934869dfe0b52fdfd5a8f8ad6360959ac75604da96f9b64",
+    id: "49cc432ade95516d623186f15f4dc94aa7a19d728d386ca20ef34577c7541e04",
     name: "EditedCalculation",
   };
 export const EditedMetric: Operation<EditedMetricQuery, EditedMetricQueryVariables> = {
-  id: "dab64abca81ea57b016280ca7253547c9e45d56856144c02b2043a254624e48a",
+  id: "7750ae05b5563b284b45751fb881f60b3c8e1c653ba3c19dcff642357c28fe82",
   name: "EditedMetric",
 };
 export const SaveNewPipeline: Operation<SaveNewPipelineMutation, SaveNewPipelineMutationVariables> =

@@ -17,14 +17,14 @@ import type {
 } from "./types";
 
 export const ExecutionDetails: Operation<ExecutionDetailsQuery, ExecutionDetailsQueryVariables> = {
-  id: "37be4bf144f68fb25f18e87773a9f8f302c67ddf3680a67595e1a110fe09e4b3",
+  id: "2bcef355877be830cc24e27d80b6915e6f193ecbccb76e47b5172a2783ea6849",
   name: "ExecutionDetails",
 };
 export const ExecutionLive: Operation<
   ExecutionLiveSubscription,
   ExecutionLiveSubscriptionVariables
 > = {
-  id: "c987cf806f0552f9714e08285927298c1a666d447d8c5ac27912e761ffdd9446",
+  id: "196189f64776142ea3acd80a9d931f2e5403382cb76df5dfe155326e35bc7369",
   name: "ExecutionLive",
 };
 export const PinnedTransforms: Operation<PinnedTransformsQuery, PinnedTransformsQueryVariables> = {

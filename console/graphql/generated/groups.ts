@@ -4,18 +4,12 @@ import type { Operation } from "../operation";
 import type {
   GroupDetailsQuery,
   GroupDetailsQueryVariables,
-  GroupJobsQuery,
-  GroupJobsQueryVariables,
-  JobLiveSubscription,
-  JobLiveSubscriptionVariables,
   CreateGroupMutation,
   CreateGroupMutationVariables,
   UpdateGroupMutation,
   UpdateGroupMutationVariables,
   DeleteGroupMutation,
   DeleteGroupMutationVariables,
-  CancelJobMutation,
-  CancelJobMutationVariables,
   ApiKeysQuery,
   ApiKeysQueryVariables,
   CreateApiKeyMutation,
@@ -28,16 +22,8 @@ export const GroupDetails: Operation<GroupDetailsQuery, GroupDetailsQueryVariabl
   id: "f6a441a249a9192ef4cfbaabc5c93670aa88babbd2eb4f458cb12b8321533b94",
   name: "GroupDetails",
 };
-export const GroupJobs: Operation<GroupJobsQuery, GroupJobsQueryVariables> = {
-  id: "de4cb46b92e84b6f631b2ceff8708b4a19be4bc8c07960c41c2002f1adb8756b",
-  name: "GroupJobs",
-};
-export const JobLive: Operation<JobLiveSubscription, JobLiveSubscriptionVariables> = {
-  id: "32c6e6477a7b4277ca0033bee19e67ec0363a03f5b64965fc126b176b4b1e09f",
-  name: "JobLive",
-};
 export const CreateGroup: Operation<CreateGroupMutation, CreateGroupMutationVariables> = {
-  id: "440c31937e7e0709ba8fe3e896f5b82a45bbed542988f48e909fa6251f22185e",
+  id: "46dc244d5ab5b61fc9514b60b144c69ffe97199975df281acc76acc629f51013",
   name: "CreateGroup",
 };
 export const UpdateGroup: Operation<UpdateGroupMutation, UpdateGroupMutationVariables> = {
@@ -47,10 +33,6 @@ export const UpdateGroup: Operation<UpdateGroupMutation, UpdateGroupMutationVari
 export const DeleteGroup: Operation<DeleteGroupMutation, DeleteGroupMutationVariables> = {
   id: "85aacbfdf445fbfb42f9881868db8cedf790f93e51395ea537ecd3f41c6e7454",
   name: "DeleteGroup",
-};
-export const CancelJob: Operation<CancelJobMutation, CancelJobMutationVariables> = {
-  id: "36b42b7b93594925a7a8e2a81c6898667352ed0dc5acd0763db72f358fc4e429",
-  name: "CancelJob",
 };
 export const ApiKeys: Operation<ApiKeysQuery, ApiKeysQueryVariables> = {
   id: "11460727febc046a7d5f61660d4048655b18de2c1140723249730d23fc8f4353",

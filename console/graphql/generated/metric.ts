@@ -9,7 +9,7 @@ import type {
 } from "./types";
 
 export const MetricDetails: Operation<MetricDetailsQuery, MetricDetailsQueryVariables> = {
-  id: "0a5136e94ab05bcd7fad019bf97a7aef7cecb2fb3e2078333faff2d0cea3ebcb",
+  id: "21ca2ea9872eb9f5ffb6f5c46fbb45aac5efccb3be79045abcfa43990812b4dc",
   name: "MetricDetails",
 };
 export const MetricSeries: Operation<MetricSeriesQuery, MetricSeriesQueryVariables> = {

@@ -14,6 +14,10 @@ import type {
   SinkLettersQueryVariables,
   ReplayLettersMutation,
   ReplayLettersMutationVariables,
+  DeleteLettersMutation,
+  DeleteLettersMutationVariables,
+  DeleteSamplesMutation,
+  DeleteSamplesMutationVariables,
 } from "./types";
 
 export const SensorServices: Operation<SensorServicesQuery, SensorServicesQueryVariables> = {
@@ -42,4 +46,12 @@ export const SinkLetters: Operation<SinkLettersQuery, SinkLettersQueryVariables>
 export const ReplayLetters: Operation<ReplayLettersMutation, ReplayLettersMutationVariables> = {
   id: "c0402174949ced086b48d6b9e975ba5cbf2e4e189d0b3ea098ecae864d174a5f",
   name: "ReplayLetters",
+};
+export const DeleteLetters: Operation<DeleteLettersMutation, DeleteLettersMutationVariables> = {
+  id: "d69a9140257f6297e88a4695958d966deba501de0f9a576617a0234f68cdcb7c",
+  name: "DeleteLetters",
+};
+export const DeleteSamples: Operation<DeleteSamplesMutation, DeleteSamplesMutationVariables> = {
+  id: "491fef25ae76cf48237ea501e1d3502f7a81f99aef6507ef30b69152c9d6146c",
+  name: "DeleteSamples",
 };

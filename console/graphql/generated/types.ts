@@ -29,19 +29,6 @@ export type AddPlaylistEntriesInput = {
   idempotencyKey?: string | null | undefined;
 };
 
-/** The end of a worker's attempt. */
-export type AttemptOutcome =
-  /** The attempt goes on. */
-  | "RUNNING"
-  /** The worker wrote the result. */
-  | "SUCCEEDED"
-  /** The worker, or the system, ended the execution as failed. */
-  | "FAILED"
-  /** A user cancelled the execution. */
-  | "CANCELLED"
-  /** The worker sent no heartbeat for too long, and another one took over. */
-  | "LOST";
-
 /** The execution to cancel. */
 export type CancelExecutionInput = {
   /** The global id of the execution. */
@@ -205,6 +192,12 @@ export type DeleteCalculationInput = {
   id: string;
 };
 
+/** The dead letters to delete. */
+export type DeleteDeadLettersInput = {
+  /** The ids of at most 50 dead letters. If one of them does not exist, was replayed, or the caller may not delete it, none is deleted. */
+  ids: Array<string>;
+};
+
 /** The group to delete. */
 export type DeleteGroupInput = {
   /** The path of the group; the root cannot be deleted. */
@@ -221,6 +214,22 @@ export type DeleteMetricInput = {
   force?: boolean | null | undefined;
   /** The global id of the metric. */
   id: string;
+};
+
+/** The samples to delete: those of an entity, all or of a span. */
+export type DeleteNgsiSamplesInput = {
+  /** The service, as written in the notifications. */
+  service: string;
+  /** The service path, such as `/Madrid/Gardens`. */
+  servicePath: string;
+  /** The id of the entity. */
+  entityId: string;
+  /** The type of the entity; may be empty. */
+  entityType: string;
+  /** The first time of the event, in UTC and inclusive; unbounded if left out. */
+  from?: string | null | undefined;
+  /** The end of the times, in UTC and exclusive; unbounded if left out. */
+  to?: string | null | undefined;
 };
 
 /** The pipeline to delete. */
@@ -688,6 +697,14 @@ export type RemovePlaylistEntriesInput = {
   cursors?: Array<string> | null | undefined;
 };
 
+/** The label to remove. */
+export type RemoveVersionLabelInput = {
+  /** The global id of a pipeline, calculation, reference dataset or metric. */
+  id: string;
+  /** The label, on whichever version it is. */
+  label: string;
+};
+
 /** The dead letters to replay. */
 export type ReplayDeadLettersInput = {
   /** The ids of at most 100 dead letters. If one of them does not exist, or the caller may not replay it, none is replayed. */
@@ -852,6 +869,18 @@ export type SetFavouriteInput = {
   favourite: boolean;
 };
 
+/** The version to label, and the label. */
+export type SetVersionLabelInput = {
+  /** The global id of a pipeline, calculation, reference dataset or metric. */
+  id: string;
+  /** The number of the version. */
+  version: number;
+  /** The label, of 1 to 64 characters. Labels that differ in case only are the same. The versions of a resource have at most 100. */
+  label: string;
+  /** Whether another version that has the label loses it. Without, it is refused. */
+  move?: boolean;
+};
+
 /** The manifest run to skip. */
 export type SkipRunInput = {
   /** The group of the manifest; the caller's default group if left out. */
@@ -886,7 +915,7 @@ export type StoreKind =
   /** A table of DynamoDB. */
   | "DYNAMODB";
 
-/** The tags that resources must have: every tag in `all`, at least one in `any` and not one in `none`. A value also matches the values below it: `material` matches `material/metal/steel`. The three lists hold at most 20 tags together. */
+/** The tags that resources must have: every tag in `all`, at least one in `any`, not one in `none`, and none with a key in `withoutKeys`. A value also matches the values below it: `material` matches `material/metal/steel`. The lists hold at most 20 entries together. */
 export type TagFilter = {
   /** The tags that a resource must all have. The default is no restriction. */
   all?: Array<TagInput> | null | undefined;
@@ -894,6 +923,8 @@ export type TagFilter = {
   any?: Array<TagInput> | null | undefined;
   /** The tags of which a resource must have none. The default is no restriction. */
   none?: Array<TagInput> | null | undefined;
+  /** The keys with which a resource must have no tag at all, whatever its value. The default is no restriction. */
+  withoutKeys?: Array<string> | null | undefined;
 };
 
 /** A key and a value that mark a resource, so that it can be found. A value can have levels, separated by `/`. */
@@ -1058,12 +1089,71 @@ export type WorkerKind =
   /** A program that claims executions by the API; only its name is known. */
   | "EXTERNAL";
 
-export type GroupChoicesQueryVariables = Exact<{
+export type ViewedGroupsQueryVariables = Exact<{ [key: string]: never }>;
+
+export type ViewedGroupsQuery = { viewer: { roles: Array<{ group: string }> } };
+
+export type SeenGroupFragment = {
+  id: string;
+  path: string;
+  name: string;
+  children: {
+    nodes: Array<{ id: string; path: string; name: string }>;
+    pageInfo: { hasNextPage: boolean };
+  };
+};
+
+export type GroupsBelowQueryVariables = Exact<{
   path: string;
 }>;
 
-export type GroupChoicesQuery = {
-  group: { path: string; children: { nodes: Array<{ path: string }> } } | null;
+export type GroupsBelowQuery = {
+  group: {
+    id: string;
+    path: string;
+    name: string;
+    children: {
+      nodes: Array<{ id: string; path: string; name: string }>;
+      pageInfo: { hasNextPage: boolean };
+    };
+  } | null;
+};
+
+export type GroupsBelowAllQueryVariables = Exact<{
+  ids: Array<string> | string;
+}>;
+
+export type GroupsBelowAllQuery = {
+  nodes: Array<
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | {
+        id: string;
+        path: string;
+        name: string;
+        children: {
+          nodes: Array<{ id: string; path: string; name: string }>;
+          pageInfo: { hasNextPage: boolean };
+        };
+      }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | null
+  >;
 };
 
 export type FindCalculationQueryVariables = Exact<{
@@ -1188,6 +1278,104 @@ export type UsedByQuery = {
     | { id: string }
     | { id: string }
     | null;
+};
+
+export type SetVersionLabelMutationVariables = Exact<{
+  input: SetVersionLabelInput;
+}>;
+
+export type SetVersionLabelMutation = {
+  setVersionLabel:
+    | { __typename: "SetVersionLabelPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type RemoveVersionLabelMutationVariables = Exact<{
+  input: RemoveVersionLabelInput;
+}>;
+
+export type RemoveVersionLabelMutation = {
+  removeVersionLabel:
+    | { __typename: "RemoveVersionLabelPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type JobsQueryVariables = Exact<{
+  group?: string | null | undefined;
+}>;
+
+export type JobsQuery = {
+  jobs: {
+    nodes: Array<{
+      id: string;
+      kind: JobKind;
+      state: JobState;
+      createdAt: string;
+      createdBy: string;
+      done: number;
+      total: number | null;
+      message: string | null;
+    }>;
+  };
+};
+
+export type JobFactsFragment = {
+  id: string;
+  kind: JobKind;
+  state: JobState;
+  createdAt: string;
+  createdBy: string;
+  done: number;
+  total: number | null;
+  message: string | null;
+};
+
+export type JobLiveSubscriptionVariables = Exact<{
+  id: string;
+}>;
+
+export type JobLiveSubscription = {
+  jobProgress: {
+    id: string;
+    kind: JobKind;
+    state: JobState;
+    createdAt: string;
+    createdBy: string;
+    done: number;
+    total: number | null;
+    message: string | null;
+  };
+};
+
+export type CancelJobMutationVariables = Exact<{
+  input: CancelJobInput;
+}>;
+
+export type CancelJobMutation = {
+  cancelJob:
+    | { __typename: "CancelJobPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
 export type TrackUrlQueryVariables = Exact<{
@@ -1578,6 +1766,8 @@ export type CalculationDetailsQuery = {
         version: number;
         updatedAt: string;
         updatedBy: string;
+        labels: Array<string>;
+        activeFrom: string;
         formula: string;
       }>;
     };
@@ -1811,7 +2001,14 @@ export type DatasetDetailsQuery = {
     };
     download: { status: DownloadStatus; url: string | null };
     versions: {
-      nodes: Array<{ id: string; version: number; updatedAt: string; updatedBy: string }>;
+      nodes: Array<{
+        id: string;
+        version: number;
+        updatedAt: string;
+        updatedBy: string;
+        labels: Array<string>;
+        activeFrom: string;
+      }>;
     };
   } | null;
 };
@@ -1828,6 +2025,7 @@ export type EditedPipelineQuery = {
     state: State;
     owner: string;
     version: number;
+    activeFrom: string;
     tags: Array<{ key: string; value: string }>;
     transformer: {
       extraColumns: ExtraColumns;
@@ -1874,6 +2072,7 @@ export type EditedCalculationQuery = {
     state: State;
     owner: string;
     version: number;
+    activeFrom: string;
     formula: string;
     tags: Array<{ key: string; value: string }>;
     parameters: Array<{
@@ -1906,6 +2105,7 @@ export type EditedMetricQuery = {
     state: State;
     owner: string;
     version: number;
+    activeFrom: string;
     unit: string | null;
     function: MeasureFunction;
     tags: Array<{ key: string; value: string }>;
@@ -2279,13 +2479,6 @@ export type ExecutionFactsFragment = {
   } | null;
   pipeline: { id: string; name: string; owner: string };
   pins: Array<{ kind: string; id: string; version: number; name: string }>;
-  attempts: Array<{
-    worker: string;
-    startedAt: string;
-    endedAt: string | null;
-    outcome: AttemptOutcome;
-    note: string | null;
-  }>;
   reusedFrom: { id: string; createdAt: string } | null;
 };
 
@@ -2355,13 +2548,6 @@ export type ExecutionDetailsQuery = {
     } | null;
     pipeline: { id: string; name: string; owner: string };
     pins: Array<{ kind: string; id: string; version: number; name: string }>;
-    attempts: Array<{
-      worker: string;
-      startedAt: string;
-      endedAt: string | null;
-      outcome: AttemptOutcome;
-      note: string | null;
-    }>;
     reusedFrom: { id: string; createdAt: string } | null;
   } | null;
 };
@@ -2403,13 +2589,6 @@ export type ExecutionLiveSubscription = {
     } | null;
     pipeline: { id: string; name: string; owner: string };
     pins: Array<{ kind: string; id: string; version: number; name: string }>;
-    attempts: Array<{
-      worker: string;
-      startedAt: string;
-      endedAt: string | null;
-      outcome: AttemptOutcome;
-      note: string | null;
-    }>;
     reusedFrom: { id: string; createdAt: string } | null;
   };
 };
@@ -2629,60 +2808,13 @@ export type GroupDetailsQuery = {
   } | null;
 };
 
-export type GroupJobsQueryVariables = Exact<{
-  group?: string | null | undefined;
-}>;
-
-export type GroupJobsQuery = {
-  jobs: {
-    nodes: Array<{
-      id: string;
-      kind: JobKind;
-      state: JobState;
-      createdAt: string;
-      createdBy: string;
-      done: number;
-      total: number | null;
-      message: string | null;
-    }>;
-  };
-};
-
-export type JobFactsFragment = {
-  id: string;
-  kind: JobKind;
-  state: JobState;
-  createdAt: string;
-  createdBy: string;
-  done: number;
-  total: number | null;
-  message: string | null;
-};
-
-export type JobLiveSubscriptionVariables = Exact<{
-  id: string;
-}>;
-
-export type JobLiveSubscription = {
-  jobProgress: {
-    id: string;
-    kind: JobKind;
-    state: JobState;
-    createdAt: string;
-    createdBy: string;
-    done: number;
-    total: number | null;
-    message: string | null;
-  };
-};
-
 export type CreateGroupMutationVariables = Exact<{
   input: CreateGroupInput;
 }>;
 
 export type CreateGroupMutation = {
   createGroup:
-    | { __typename: "CreateGroupPayload" }
+    | { __typename: "CreateGroupPayload"; group: { path: string } }
     | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
     | {
@@ -2736,18 +2868,6 @@ export type DeleteGroupMutationVariables = Exact<{
 export type DeleteGroupMutation = {
   deleteGroup:
     | { __typename: "DeleteGroupPayload" }
-    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
-    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
-    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
-};
-
-export type CancelJobMutationVariables = Exact<{
-  input: CancelJobInput;
-}>;
-
-export type CancelJobMutation = {
-  cancelJob:
-    | { __typename: "CancelJobPayload" }
     | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
@@ -3090,7 +3210,14 @@ export type MetricDetailsQuery = {
       metricId: string | null;
     }>;
     versions: {
-      nodes: Array<{ id: string; version: number; updatedAt: string; updatedBy: string }>;
+      nodes: Array<{
+        id: string;
+        version: number;
+        updatedAt: string;
+        updatedBy: string;
+        labels: Array<string>;
+        activeFrom: string;
+      }>;
     };
   } | null;
 };
@@ -3791,6 +3918,44 @@ export type ReplayLettersMutation = {
       }
     | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type DeleteLettersMutationVariables = Exact<{
+  input: DeleteDeadLettersInput;
+}>;
+
+export type DeleteLettersMutation = {
+  deleteDeadLetters:
+    | { __typename: "DeleteDeadLettersPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type DeleteSamplesMutationVariables = Exact<{
+  input: DeleteNgsiSamplesInput;
+}>;
+
+export type DeleteSamplesMutation = {
+  deleteNgsiSamples:
+    | { __typename: "DeleteNgsiSamplesPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
     | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 

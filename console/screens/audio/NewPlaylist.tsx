@@ -1,4 +1,5 @@
 import { useState, type SubmitEvent } from "react";
+import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction } from "../../app/queries";
 import { CreatePlaylist } from "../../graphql/generated/audio";
@@ -12,6 +13,7 @@ export function NewPlaylist({ onMade }: { onMade: (id: string) => void }) {
     (data) => payloadOf(data.createPlaylist),
     ({ createPlaylist }) => {
       setName("");
+      announce(`The playlist ${name} is made.`);
       if ("playlist" in createPlaylist) onMade(createPlaylist.playlist.id);
     },
   );

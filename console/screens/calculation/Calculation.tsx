@@ -6,10 +6,11 @@ import type { CalculationDetailsQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
 import { AsAt, missingAsAt } from "../../parts/AsAt";
 import { Formula } from "../../parts/Formula";
-import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
+import { CopyButton, StateBadge, TagPills } from "../../parts/marks";
 import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { UsedBy } from "../../parts/UsedBy";
+import { VersionTable } from "../../parts/VersionTable";
 import { TryOut } from "./TryOut";
 
 type Shown = NonNullable<CalculationDetailsQuery["calculation"]>;
@@ -76,23 +77,11 @@ function Versions({ calculation }: { calculation: Shown }) {
   return (
     <section className="stack tight" aria-label="Versions">
       <h2>Versions</h2>
-      <div className="card flush" tabIndex={0} role="group" aria-label="List of versions">
-        <table>
-          <tbody>
-            {calculation.versions.nodes.map(({ version, formula, updatedAt, updatedBy }) => (
-              <tr key={version}>
-                <td className="number">{version}</td>
-                <td>
-                  <code>{formula}</code>
-                </td>
-                <td>
-                  <Time at={updatedAt} /> <span className="muted">by {updatedBy}</span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <VersionTable
+        id={calculation.id}
+        versions={calculation.versions.nodes}
+        about={{ Formula: ({ formula }) => <code>{formula}</code> }}
+      />
     </section>
   );
 }

@@ -19,13 +19,15 @@ import { useTitle } from "../../parts/title";
 import { ExecutionDots, type DottedExecution } from "./ExecutionDots";
 import { Facets } from "./Facets";
 import {
-  excludeKey,
   type Filter,
   type Mode,
   MODES,
+  PARTS,
   readFilter,
+  toggleKey,
   toggleTag,
   toInput,
+  writeFilter,
   writeTag,
 } from "./tagFilter";
 
@@ -61,7 +63,7 @@ const KINDS = {
 } as const;
 
 const STATES: readonly State[] = ["ENABLED", "FROZEN", "DISABLED"];
-const NARROWING = [...MODES, "name", "state", "owner"];
+const NARROWING = [...PARTS, "name", "state", "owner"];
 
 export type Kind = keyof typeof KINDS;
 
@@ -107,11 +109,18 @@ export default function Catalogue({ kind }: { kind: Kind }) {
     variables,
     (page) => (page as Page).list,
   );
-  useLive(CatalogueChanges, scope, () => void pages.refetch(), kind === "PIPELINE");
+  // The list was asked for as the subscription began, so it is not read again because it did.
+  useLive(
+    CatalogueChanges,
+    scope,
+    (_, isFirst) => {
+      if (!isFirst) void pages.refetch();
+    },
+    kind === "PIPELINE",
+  );
   const filterBy = (mode: Mode, tag: { key: string; value: string }) =>
-    change(written(toggleTag(filter, mode, tag)));
-  const exclude = (key: string, values: readonly string[]) =>
-    change(written(excludeKey(filter, key, values)));
+    change(writeFilter(toggleTag(filter, mode, tag)));
+  const leaveOut = (key: string) => change(writeFilter(toggleKey(filter, key)));
   return (
     <>
       <header>
@@ -137,12 +146,13 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           />
         </Field>
         <GroupField
+          label="Seen by group"
           value={scope.group ?? ""}
           placeholder="all of your group"
           onChange={(path) => change({ group: path || null })}
         />
         <GroupField
-          label="Owner"
+          label="Owned by group"
           value={standing.owner ?? ""}
           placeholder="any group"
           onChange={(path) => change({ owner: path || null })}
@@ -183,7 +193,8 @@ export default function Catalogue({ kind }: { kind: Kind }) {
       <FilterPills
         filter={filter}
         onRemove={filterBy}
-        onClear={() => change({ all: null, any: null, none: null })}
+        onRemoveKey={leaveOut}
+        onClear={() => change(Object.fromEntries(PARTS.map((part) => [part, null])))}
       />
       <div className="split">
         <Facets
@@ -191,13 +202,18 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           scope={{ ...scope, ...standing }}
           filter={filter}
           onChoose={filterBy}
-          onExclude={exclude}
+          onWithout={leaveOut}
         />
         <section aria-label={title} className="stack">
           {pages.error && !pages.nodes ? (
             <Problem error={pages.error} onRetry={() => void pages.refetch()} />
           ) : null}
           {pages.nodes ? null : pages.error ? null : <Loading what={title.toLowerCase()} />}
+          <p role="status" className="small muted">
+            {pages.nodes && pages.nodes.length > 0
+              ? describeShown(pages.nodes.length, pages.hasNextPage, KINDS[kind])
+              : ""}
+          </p>
           {pages.nodes?.length === 0 ? (
             <NothingFound kind={kind} isFiltered={NARROWING.some((name) => search.has(name))} />
           ) : null}
@@ -213,8 +229,10 @@ export default function Catalogue({ kind }: { kind: Kind }) {
   );
 }
 
-function written(filter: Filter) {
-  return Object.fromEntries(MODES.map((mode) => [mode, filter[mode].map(writeTag)]));
+/** How many are shown, and whether these are all. */
+function describeShown(count: number, hasMore: boolean, words: { one: string; title: string }) {
+  if (hasMore) return `${count} are shown, and more follow.`;
+  return count === 1 ? `1 ${words.one}.` : `${count} ${words.title.toLowerCase()}.`;
 }
 
 /** What the shown search cost. */
@@ -234,12 +252,14 @@ const WORDS: Readonly<Record<Mode, string>> = { all: "", any: "any of: ", none: 
 interface FilterPillsProps {
   filter: Filter;
   onRemove: (mode: Mode, tag: { key: string; value: string }) => void;
+  onRemoveKey: (key: string) => void;
   onClear: () => void;
 }
 
-function FilterPills({ filter, onRemove, onClear }: FilterPillsProps) {
+function FilterPills({ filter, onRemove, onRemoveKey, onClear }: FilterPillsProps) {
   const chosen = MODES.flatMap((mode) => filter[mode].map((tag) => ({ mode, tag })));
-  if (chosen.length === 0) return null;
+  const parts = chosen.length + filter.without.length;
+  if (parts === 0) return null;
   return (
     <div className="row middle">
       <ul className="pills" aria-label="Filter">
@@ -251,8 +271,13 @@ function FilterPills({ filter, onRemove, onClear }: FilterPillsProps) {
             />
           </li>
         ))}
+        {filter.without.map((key) => (
+          <li key={`without ${key}`}>
+            <RemovablePill label={`without ${key}`} onRemove={() => onRemoveKey(key)} />
+          </li>
+        ))}
       </ul>
-      {chosen.length > 1 ? (
+      {parts > 1 ? (
         <button type="button" className="button quiet" onClick={onClear}>
           Remove all
         </button>
@@ -287,7 +312,7 @@ function NothingFound({ kind, isFiltered }: { kind: Kind; isFiltered: boolean })
   if (isFiltered) {
     return (
       <Empty title={`No ${one} carries all of this`}>
-        <p>Remove a tag above, or ask for the groups below too.</p>
+        <p>Remove a part of the search above, or ask for the groups below too.</p>
       </Empty>
     );
   }

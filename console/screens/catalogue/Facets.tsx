@@ -18,8 +18,8 @@ interface FacetsProps {
   };
   filter: Filter;
   onChoose: (mode: Mode, tag: FilterTag) => void;
-  /** Leave out what carries any of the values of a key. */
-  onExclude: (key: string, values: readonly string[]) => void;
+  /** Leave out what carries a key, whatever its value. */
+  onWithout: (key: string) => void;
 }
 
 /** The tags of what is found, by key and level, with how many carry each under the filter. */
@@ -91,7 +91,18 @@ function FacetKey({ label, count, ...props }: FacetKeyProps) {
       <summary>
         {label} <span className="muted small">{count ?? ""}</span>
       </summary>
-      {isOpen ? <FacetLevel {...props} label={label} parent={null} /> : null}
+      {isOpen ? (
+        <>
+          <FacetLevel {...props} parent={null} />
+          <button
+            type="button"
+            className="choose small"
+            onClick={() => props.onWithout(props.tagKey)}
+          >
+            without {label}
+          </button>
+        </>
+      ) : null}
     </details>
   );
 }
@@ -100,13 +111,11 @@ interface FacetLevelProps extends FacetsProps {
   counted: Filter;
   mode: Mode;
   tagKey: string;
-  /** The words for the key, on its first level. */
-  label?: string | undefined;
   parent: string | null;
 }
 
 function FacetLevel(props: FacetLevelProps) {
-  const { kind, scope, filter, counted, mode, tagKey, label, parent, onChoose, onExclude } = props;
+  const { kind, scope, filter, counted, mode, tagKey, parent, onChoose } = props;
   const [opened, setOpened] = useState<string | null>(null);
   const variables = { kind, ...scope, tags: toInput(counted), key: tagKey, parent };
   const pages = usePages(FacetValues, variables, (page) => page.tagValues);
@@ -146,26 +155,10 @@ function FacetLevel(props: FacetLevelProps) {
                 </button>
               ) : null}
             </div>
-            {isOpen ? <FacetLevel {...props} label={undefined} parent={value} /> : null}
+            {isOpen ? <FacetLevel {...props} parent={value} /> : null}
           </li>
         );
       })}
-      {label !== undefined && pages.nodes.length > 0 && !pages.hasNextPage ? (
-        <li>
-          <button
-            type="button"
-            className="choose"
-            onClick={() =>
-              onExclude(
-                tagKey,
-                (pages.nodes ?? []).map(({ value }) => value),
-              )
-            }
-          >
-            without {label}
-          </button>
-        </li>
-      ) : null}
       <More pages={pages} what="values" />
     </ul>
   );

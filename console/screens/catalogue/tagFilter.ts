@@ -1,12 +1,17 @@
 export const MODES = ["all", "any", "none"] as const;
 export type Mode = (typeof MODES)[number];
+/** The parameters of the address that make up the filter. */
+export const PARTS = [...MODES, "without"] as const;
 
 export interface FilterTag {
   readonly key: string;
   readonly value: string;
 }
 
-export type Filter = Readonly<Record<Mode, readonly FilterTag[]>>;
+/** Tags in three modes, and the keys with which there must be no tag. */
+export interface Filter extends Readonly<Record<Mode, readonly FilterTag[]>> {
+  readonly without: readonly string[];
+}
 
 /** A tag as a parameter of the address: `key=value`, with `=` and `%` in the key escaped. */
 export function writeTag({ key, value }: FilterTag): string {
@@ -27,16 +32,30 @@ export function readFilter(search: URLSearchParams): Filter {
       .getAll(mode)
       .map(readTag)
       .filter((tag) => tag !== null);
-  return { all: tags("all"), any: tags("any"), none: tags("none") };
+  return {
+    all: tags("all"),
+    any: tags("any"),
+    none: tags("none"),
+    without: search.getAll("without").filter(Boolean),
+  };
 }
 
-/** The filter as the API takes it; null without a tag. */
-export function toInput({ all, any, none }: Filter) {
-  if (all.length + any.length + none.length === 0) return null;
+/** The filter as parameters of the address. */
+export function writeFilter(filter: Filter): Readonly<Record<string, readonly string[]>> {
+  return {
+    ...Object.fromEntries(MODES.map((mode) => [mode, filter[mode].map(writeTag)])),
+    without: filter.without,
+  };
+}
+
+/** The filter as the API takes it; null if it does not restrict. */
+export function toInput({ all, any, none, without }: Filter) {
+  if (all.length + any.length + none.length + without.length === 0) return null;
   return {
     ...(all.length > 0 ? { all: [...all] } : {}),
     ...(any.length > 0 ? { any: [...any] } : {}),
     ...(none.length > 0 ? { none: [...none] } : {}),
+    ...(without.length > 0 ? { withoutKeys: [...without] } : {}),
   };
 }
 
@@ -46,14 +65,15 @@ export function modeOf(filter: Filter, tag: FilterTag): Mode | null {
   return MODES.find((mode) => filter[mode].some((one) => writeTag(one) === written)) ?? null;
 }
 
-/** The filter that excludes every value of a key: what carries the key at all is left out. */
-export function excludeKey(filter: Filter, key: string, values: readonly string[]): Filter {
+/** The filter that leaves out what carries a key at all, or no longer does. */
+export function toggleKey(filter: Filter, key: string): Filter {
   const without = (tags: readonly FilterTag[]) => tags.filter((one) => one.key !== key);
-  const excluded = values.map((value) => ({ key, value }));
+  const isThere = filter.without.includes(key);
   return {
     all: without(filter.all),
     any: without(filter.any),
-    none: [...without(filter.none), ...excluded],
+    none: without(filter.none),
+    without: isThere ? filter.without.filter((one) => one !== key) : [...filter.without, key],
   };
 }
 
@@ -62,6 +82,11 @@ export function toggleTag(filter: Filter, mode: Mode, tag: FilterTag): Filter {
   const written = writeTag(tag);
   const present = modeOf(filter, tag);
   const without = (tags: readonly FilterTag[]) => tags.filter((one) => writeTag(one) !== written);
-  const rest = { all: without(filter.all), any: without(filter.any), none: without(filter.none) };
+  const rest = {
+    all: without(filter.all),
+    any: without(filter.any),
+    none: without(filter.none),
+    without: filter.without,
+  };
   return present === mode ? rest : { ...rest, [mode]: [...rest[mode], tag] };
 }

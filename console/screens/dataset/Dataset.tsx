@@ -5,10 +5,11 @@ import { DatasetDetails } from "../../graphql/generated/dataset";
 import { useAddress } from "../../parts/address";
 import { AsAt, missingAsAt } from "../../parts/AsAt";
 import { formatBytes, formatName } from "../../parts/format";
-import { CopyButton, Digits, StateBadge, TagPills, Time } from "../../parts/marks";
+import { CopyButton, Digits, StateBadge, TagPills } from "../../parts/marks";
 import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { UsedBy } from "../../parts/UsedBy";
+import { VersionTable } from "../../parts/VersionTable";
 
 /** A reference dataset: its columns, its versions and its file. */
 export default function Dataset({ id }: { id: string }) {
@@ -73,16 +74,7 @@ export default function Dataset({ id }: { id: string }) {
             <UsedBy id={id} />
             <section className="stack tight" aria-label="Versions">
               <h2>Versions</h2>
-              <ul className="cards">
-                {dataset.versions.nodes.map(
-                  ({ id: version, version: number, updatedAt, updatedBy }) => (
-                    <li key={version} className="card">
-                      {number}, <Time at={updatedAt} />{" "}
-                      <span className="muted">by {updatedBy}</span>
-                    </li>
-                  ),
-                )}
-              </ul>
+              <VersionTable id={id} versions={dataset.versions.nodes} />
             </section>
           </>
         ) : (

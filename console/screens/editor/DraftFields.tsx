@@ -2,7 +2,9 @@ import { Plus, Trash2 } from "lucide-react";
 import type { FieldProblem } from "../../app/failure";
 import type { State, ValueType } from "../../graphql/generated/types";
 import { Field, GroupField } from "../../parts/fields";
+import { useRowFocus } from "../../parts/focus";
 import { formatName } from "../../parts/format";
+import { TimeField } from "../../parts/TimeRange";
 import { TagFields } from "../../parts/TagFields";
 import {
   type Draft,
@@ -81,6 +83,13 @@ export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProp
         onChange={(tags) => onChange({ tags })}
         hint=", such as energy/gas"
       />
+      <div className="row">
+        <TimeField
+          label="Active from; if empty, as soon as it is saved"
+          value={draft.activeFrom ?? null}
+          onChange={(activeFrom) => onChange({ activeFrom })}
+        />
+      </div>
       {kind === "metric" ? (
         <MetricFields draft={draft} problems={problems} onChange={onChange} />
       ) : (
@@ -92,9 +101,11 @@ export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProp
 
 /** What pipelines and calculations have: parameters and formulas. */
 function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
+  const parameters = useRowFocus<HTMLFieldSetElement>(draft.parameters.length);
+  const formulas = useRowFocus<HTMLDivElement>(draft.formulas.length);
   return (
     <>
-      <fieldset className="stack tight">
+      <fieldset className="stack tight" ref={parameters}>
         <legend>Parameters</legend>
         {draft.parameters.map((parameter, index) => (
           <ParameterFields
@@ -109,6 +120,7 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
           <button
             type="button"
             className="button"
+            data-add
             onClick={() => onChange({ parameters: [...draft.parameters, NEW_PARAMETER] })}
           >
             <Plus size={16} aria-hidden /> Parameter
@@ -127,33 +139,38 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
           </label>
         ) : null}
       </fieldset>
-      {draft.formulas.map((formula, index) => (
-        <FormulaFields
-          key={index}
-          title={kind === "pipeline" ? `Transform ${index + 1}` : "Formula"}
-          formula={formula}
-          draft={draft}
-          problems={problems.filter(({ path }) =>
-            kind === "pipeline"
-              ? path.includes("transforms") &&
-                path[path.indexOf("transforms") + 1] === String(index)
-              : path.includes("formula"),
-          )}
-          onChange={(changed) => onChange({ formulas: withEntry(draft.formulas, index, changed) })}
-          canRemove={draft.formulas.length > 1}
-        />
-      ))}
-      {kind === "pipeline" ? (
-        <p>
-          <button
-            type="button"
-            className="button"
-            onClick={() => onChange({ formulas: [...draft.formulas, NEW_FORMULA] })}
-          >
-            <Plus size={16} aria-hidden /> Transform
-          </button>
-        </p>
-      ) : null}
+      <div className="stack" ref={formulas}>
+        {draft.formulas.map((formula, index) => (
+          <FormulaFields
+            key={index}
+            title={kind === "pipeline" ? `Transform ${index + 1}` : "Formula"}
+            formula={formula}
+            draft={draft}
+            problems={problems.filter(({ path }) =>
+              kind === "pipeline"
+                ? path.includes("transforms") &&
+                  path[path.indexOf("transforms") + 1] === String(index)
+                : path.includes("formula"),
+            )}
+            onChange={(changed) =>
+              onChange({ formulas: withEntry(draft.formulas, index, changed) })
+            }
+            canRemove={draft.formulas.length > 1}
+          />
+        ))}
+        {kind === "pipeline" ? (
+          <p>
+            <button
+              type="button"
+              className="button"
+              data-add
+              onClick={() => onChange({ formulas: [...draft.formulas, NEW_FORMULA] })}
+            >
+              <Plus size={16} aria-hidden /> Transform
+            </button>
+          </p>
+        ) : null}
+      </div>
       {kind === "pipeline" ? (
         <RowsFields
           draft={draft}
@@ -189,7 +206,7 @@ interface ParameterFieldsProps {
 
 function ParameterFields({ parameter, onChange }: ParameterFieldsProps) {
   return (
-    <div className="row">
+    <div className="row" data-row>
       <Field label="Key">
         <input
           value={parameter.key}
@@ -230,7 +247,7 @@ function FormulaFields(props: FormulaFieldsProps) {
   const changeOutput = (index: number, output: DraftOutput) =>
     onChange({ ...formula, outputs: withEntry(formula.outputs, index, output) });
   return (
-    <fieldset className="card stack tight">
+    <fieldset className="card stack tight" data-row>
       <legend className="visually-hidden">{title}</legend>
       <div className="row middle">
         <h2 className="grow">{title}</h2>

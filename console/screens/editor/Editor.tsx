@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type SubmitEvent } from "react";
 import { Link } from "wouter";
+import { announce } from "../../app/announcement";
 import { type Failure, failureOf } from "../../app/failure";
 import { useAnswer, useServices } from "../../app/queries";
 import { Viewer } from "../../graphql/generated/shell";
@@ -91,11 +92,12 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
     void client.invalidateQueries();
     navigate(path);
   };
-  const save = async (saved: Draft) => {
+  const save = async (saved: Draft, base: Draft) => {
     setSaving(true);
     setFailure(null);
     try {
-      leave(pathOf(`${kind}s`, await saveDraft(api, kind, id, saved)));
+      leave(pathOf(`${kind}s`, await saveDraft(api, kind, id, saved, base)));
+      announce(`The ${kind} ${saved.name} is saved.`);
     } catch (error) {
       const found = failureOf(error);
       setFailure(found);
@@ -106,7 +108,7 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
   };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    void save(draft);
+    void save(draft, edit.base);
   };
   return (
     <>
@@ -136,7 +138,7 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
             theirs={theirs}
             onSave={(chosen) => {
               begin({ base: theirs, draft: chosen });
-              void save(chosen);
+              void save(chosen, theirs);
             }}
             onTheirs={() => {
               setFailure(null);
@@ -168,6 +170,7 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
           onDelete={async () => {
             await deleteEdited(api, kind, id);
             leave(LISTS[kind]);
+            announce(`The ${kind} ${read.name} is deleted.`);
           }}
         />
       ) : null}

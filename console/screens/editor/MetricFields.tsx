@@ -5,6 +5,7 @@ import { useAnswer } from "../../app/queries";
 import { CompleteMetric, CompletePipeline, PipelineOutputs } from "../../graphql/generated/editor";
 import type { MeasureFunction } from "../../graphql/generated/types";
 import { Field } from "../../parts/fields";
+import { useRowFocus } from "../../parts/focus";
 import { formatName } from "../../parts/format";
 import { type Draft, type DraftInput, NEW_INPUT, withEntry } from "./draft";
 
@@ -70,8 +71,9 @@ interface InputListProps {
 }
 
 function InputList({ inputs, group, problems, onChange }: InputListProps) {
+  const list = useRowFocus<HTMLFieldSetElement>(inputs.length);
   return (
-    <fieldset className="stack tight">
+    <fieldset className="stack tight" ref={list}>
       <legend>Inputs</legend>
       {inputs.map((input, index) => (
         <InputFields
@@ -85,7 +87,12 @@ function InputList({ inputs, group, problems, onChange }: InputListProps) {
       ))}
       <p>
         {inputs.length < MOST ? (
-          <button type="button" className="button" onClick={() => onChange([...inputs, NEW_INPUT])}>
+          <button
+            type="button"
+            className="button"
+            data-add
+            onClick={() => onChange([...inputs, NEW_INPUT])}
+          >
             <Plus size={16} aria-hidden /> Input
           </button>
         ) : null}
@@ -107,7 +114,7 @@ function InputFields({ number, input, group, wrong, onChange }: InputFieldsProps
   const { names, outputs } = useSources(input, group);
   const rename = (name: string) => onChange({ ...input, id: null, name });
   return (
-    <div className="row">
+    <div className="row" data-row>
       <Field label={`Input ${number} is`}>
         <select
           value={input.kind}

@@ -66,6 +66,8 @@ export interface Draft {
   readonly measure: MeasureFunction;
   /** Null if the caller does not see all of them: then they stay as they are. */
   readonly inputs: readonly DraftInput[] | null;
+  /** From when the saved version is active, if that is still to come; null for as soon as it is saved. */
+  readonly activeFrom: string | null;
   /** The version that was read; null for a new one. */
   readonly version: number | null;
 }
@@ -110,23 +112,26 @@ export function newDraft(group: string): Draft {
     unit: "",
     measure: "SUM",
     inputs: [NEW_INPUT],
+    activeFrom: null,
     version: null,
   };
 }
 
 type ReadResource = Pick<
   NonNullable<EditedMetricQuery["metric"]>,
-  "name" | "owner" | "description" | "state" | "tags" | "version"
+  "name" | "owner" | "description" | "state" | "tags" | "activeFrom" | "version"
 >;
 
 /** The fields of a draft that resources of all kinds have, over those of a new one. */
-function draftOf({ name, owner, description, state, tags, version }: ReadResource): Draft {
+function draftOf(read: ReadResource): Draft {
+  const { name, owner, description, state, tags, activeFrom, version } = read;
   return {
     ...newDraft(owner),
     name,
     description: description ?? "",
     state,
     tags: tags.map(({ key, value }) => ({ key, value })),
+    activeFrom: Date.parse(activeFrom) > Date.now() ? activeFrom : null,
     version,
   };
 }

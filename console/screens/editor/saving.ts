@@ -44,15 +44,21 @@ export async function readDraft(api: Api, kind: EditedKind, id: string): Promise
   }
 }
 
-/** Save a draft over the version that it was read from; returns the id. Throws a Failure. */
+/** Save a draft over the version that `base` was read from; returns the id. Throws a Failure. */
 export async function saveDraft(
   api: Api,
   kind: EditedKind,
   id: string | null,
   draft: Draft,
+  base: Draft,
 ): Promise<string> {
   if (id === null) return createFrom(api, kind, draft);
-  const update = { id, expectedVersion: draft.version ?? 0, state: draft.state };
+  const update = {
+    id,
+    expectedVersion: draft.version ?? 0,
+    state: draft.state,
+    ...start(draft, base),
+  };
   switch (kind) {
     case "pipeline": {
       const input = { ...pipelineContent(draft), ...update };
@@ -71,20 +77,27 @@ export async function saveDraft(
   }
 }
 
+/** The start of the new version where it is not that of the one before, which is what is kept. */
+function start({ activeFrom }: Draft, base: Draft): Pick<Partial<Draft>, "activeFrom"> {
+  return activeFrom === base.activeFrom ? {} : { activeFrom };
+}
+
 async function createFrom(api: Api, kind: EditedKind, draft: Draft): Promise<string> {
+  const { activeFrom } = draft;
   const group = draft.group || null;
   switch (kind) {
     case "pipeline": {
-      const input = { ...pipelineContent(draft), group };
+      const input = { ...pipelineContent(draft), group, activeFrom };
       return payloadOf((await api.run(SaveNewPipeline, { input })).createPipeline).pipeline.id;
     }
     case "calculation": {
-      const input = { ...calculationContent(draft), group };
+      const input = { ...calculationContent(draft), group, activeFrom };
       const { createCalculation } = await api.run(SaveNewCalculation, { input });
       return payloadOf(createCalculation).calculation.id;
     }
     case "metric": {
-      const input = { ...metricContent(draft), inputs: metricInputs(draft) ?? [], group };
+      const inputs = metricInputs(draft) ?? [];
+      const input = { ...metricContent(draft), inputs, group, activeFrom };
       return payloadOf((await api.run(SaveNewMetric, { input })).createMetric).metric.id;
     }
   }

@@ -13,10 +13,11 @@ import {
 import type { ExecutionDetailsQuery, ExecutionFactsFragment } from "../../graphql/generated/types";
 import { pathOf } from "../../parts/address";
 import { formatBytes, formatDuration, formatName } from "../../parts/format";
-import { CopyButton, Digits, StateBadge, TagPills, Time } from "../../parts/marks";
+import { CopyButton, Digits, ExecutionBadge, TagPills, Time } from "../../parts/marks";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
+import { inputRowsOf } from "./inputRows";
 import { OutputPreview } from "./OutputPreview";
 import { RejectedRows } from "./RejectedRows";
 import { useTimeOutputs } from "./timeOutputs";
@@ -55,6 +56,8 @@ export default function Execution({ id }: { id: string }) {
   );
 }
 
+const hasRejected = ({ progress }: ExecutionFactsFragment) => Number(progress?.rowsFailed ?? 0) > 0;
+
 function Shown({ execution }: { execution: Details }) {
   const { pipeline } = execution;
   const times = useTimeOutputs(pipeline.id, execution.pipelineVersion);
@@ -68,7 +71,10 @@ function Shown({ execution }: { execution: Details }) {
           </p>
           <h1>{execution.input.name ?? "Rows of a request"}</h1>
           <p className="row middle">
-            <StateBadge state={execution.state} />
+            <ExecutionBadge
+              state={execution.state}
+              rejected={execution.progress?.rowsFailed ?? 0}
+            />
             <span className="muted">version {execution.pipelineVersion}</span>
             <CopyButton text={execution.id} what="the id" />
           </p>
@@ -87,7 +93,11 @@ function Shown({ execution }: { execution: Details }) {
       </div>
       {execution.results ? <InlineResults results={execution.results} times={times} /> : null}
       {execution.mode === "JOB" && execution.outputDownload?.url ? (
-        <OutputPreview url={execution.outputDownload.url} times={times} />
+        <OutputPreview
+          url={execution.outputDownload.url}
+          times={times}
+          errorsUrl={hasRejected(execution) ? (execution.errorsDownload?.url ?? null) : null}
+        />
       ) : null}
       {execution.state === "SUCCESS" && Number(execution.progress?.rowsSucceeded ?? 0) > 0 ? (
         <WhyRow
@@ -96,7 +106,7 @@ function Shown({ execution }: { execution: Details }) {
           times={times}
         />
       ) : null}
-      {Number(execution.progress?.rowsFailed ?? 0) > 0 && execution.errorsDownload?.url ? (
+      {hasRejected(execution) && execution.errorsDownload?.url ? (
         <RejectedRows
           url={execution.errorsDownload.url}
           pipeline={pipeline.id}
@@ -165,7 +175,7 @@ function Progress({ execution }: { execution: ExecutionFactsFragment }) {
         />
       ) : null}
       <dl className="figures">
-        <Figure name="Rows done" value={<Digits value={progress?.rowsSucceeded ?? 0} />} />
+        <Figure name="Output rows" value={<Digits value={progress?.rowsSucceeded ?? 0} />} />
         <Figure name="Rejected rows" value={<Digits value={progress?.rowsFailed ?? 0} />} />
         {progress?.rowsPerSecond ? (
           <Figure
@@ -197,7 +207,7 @@ function Facts({ execution }: { execution: Details }) {
   const facts: [string, string | null | undefined, string | null | undefined][] = [
     ["Created", execution.createdAt, execution.createdBy],
     ["Ready", execution.readyAt, execution.startedBy],
-    ["Began", execution.startedAt, execution.attempts.at(-1)?.worker],
+    ["Began", execution.startedAt, null],
     ["Ended", execution.finishedAt, execution.cancelledBy],
   ];
   return (
@@ -238,11 +248,15 @@ function Files({ execution }: { execution: Details }) {
         {execution.input.readAs ? (
           <span className="muted">, read as {execution.input.readAs}</span>
         ) : null}
+        {execution.mode === "INLINE" && execution.input.name ? (
+          <span className="muted">: its rows were sent within the request</span>
+        ) : null}
       </p>
       {files.map(([name, file]) =>
         file?.url ? (
           <a key={name} className="button start" href={file.url} download>
             <Download size={16} aria-hidden /> {name}
+            {name === "Input" && execution.mode === "INLINE" ? " rows as JSON," : ""}
             {file.sizeBytes == null ? null : (
               <span className="muted">{formatBytes(file.sizeBytes)}</span>
             )}
@@ -263,15 +277,18 @@ interface InlineResultsProps {
 }
 
 function InlineResults({ results, times }: InlineResultsProps) {
+  const rejected = results.problems.map(({ row }) => row);
+  const inputRows =
+    rejected.length > 0 ? inputRowsOf(results.rows.length, rejected, true) : undefined;
   return (
     <section className="stack tight" aria-label="Results">
       <h2>Results</h2>
-      <RowsTable rows={results.rows} whyAt={whyAt} times={times} />
+      <RowsTable rows={results.rows} whyAt={whyAt} times={times} inputRows={inputRows} />
       {results.problems.length > 0 ? (
         <ul>
           {results.problems.map((problem, index) => (
             <li key={index}>
-              Row {problem.row}
+              {problem.row === 0 ? "The whole input" : `Input row ${problem.row}`}
               {problem.column ? `, ${problem.column}` : ""}: {problem.message}{" "}
               <code>{problem.code}</code>
             </li>
@@ -298,6 +315,13 @@ function Pins({ execution }: { execution: Details }) {
   );
 }
 
+const OF_WORKERS = new Set(["CLAIMED", "TAKEN_OVER", "SUCCEEDED", "FAILED"]);
+
+/** Who caused an event: workers have ids, which tell a reader nothing. */
+function causeOf(happening: string, by: string): string {
+  return OF_WORKERS.has(happening) && by !== "penstock" ? "a worker" : by;
+}
+
 function History({ execution }: { execution: Details }) {
   return (
     <section className="stack tight" aria-label="History">
@@ -311,7 +335,7 @@ function History({ execution }: { execution: Details }) {
                 <td>
                   <Time at={at} />
                 </td>
-                <td>{by}</td>
+                <td>{causeOf(happening, by)}</td>
                 <td className="muted">{note}</td>
               </tr>
             ))}

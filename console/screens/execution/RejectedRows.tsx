@@ -1,13 +1,10 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { PinnedTransforms } from "../../graphql/generated/execution";
 import { pathOf } from "../../parts/address";
-import { fileOf, readFileStart } from "../../parts/fileStart";
 import { parametersOf } from "../../parts/formulas";
 import { Answered } from "../../parts/state";
-
-const MOST_ROWS = 100;
+import { MOST_REJECTED, useRejectedRows } from "./rejectedFile";
 
 interface RejectedRowsProps {
   url: string;
@@ -19,10 +16,7 @@ interface RejectedRowsProps {
 
 /** The first rejected rows, read by a range of the file, each with the formula that rejected it. */
 export function RejectedRows({ url, pipeline, version, at }: RejectedRowsProps) {
-  const query = useQuery({
-    queryKey: ["rejected rows", pipeline, version, fileOf(url)],
-    queryFn: async () => (await readFileStart(url, MOST_ROWS + 1)).slice(1),
-  });
+  const query = useRejectedRows(url);
   const { data } = useAnswer(PinnedTransforms, { id: pipeline, version });
   const transforms = data?.pipeline?.versionNumbered?.transformer.transforms ?? [];
   // A row is rejected in an output, or in a parameter that a formula reads.
@@ -35,6 +29,10 @@ export function RejectedRows({ url, pipeline, version, at }: RejectedRowsProps) 
   return (
     <section className="stack tight" aria-label="Rejected rows">
       <h2>Rejected rows</h2>
+      <p className="small muted">
+        Numbers count the rows of the input, from 1 and without its header. The file of rejected
+        rows has all; the first {MOST_REJECTED} problems are below.
+      </p>
       <Answered query={query} what="rejected rows">
         {(rows) => (
           <div
@@ -47,7 +45,7 @@ export function RejectedRows({ url, pipeline, version, at }: RejectedRowsProps) 
               <thead>
                 <tr>
                   <th scope="col" className="number">
-                    Row
+                    Input row
                   </th>
                   <th scope="col">Column</th>
                   <th scope="col">Why</th>

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { pathOf } from "../../parts/address";
 import { formatDuration } from "../../parts/format";
-import { Digits, StateBadge, Time } from "../../parts/marks";
+import { Digits, ExecutionBadge, Time } from "../../parts/marks";
 import type { Row } from "./Executions";
 
 interface ExecutionTableProps {
@@ -86,7 +86,7 @@ function ExecutionRow({ row, index }: { row: Row; index: number }) {
   return (
     <tr aria-rowindex={index + 2} style={{ height: ROW_HEIGHT }}>
       <td>
-        <StateBadge state={row.state} />
+        <ExecutionBadge state={row.state} rejected={progress?.rowsFailed ?? 0} />
       </td>
       <td>
         <Link className="clipped" href={pathOf("executions", row.id)} title={row.pipeline.name}>

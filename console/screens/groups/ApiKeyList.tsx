@@ -1,10 +1,12 @@
 import { KeyRound } from "lucide-react";
-import { useState, type SubmitEvent } from "react";
+import { useRef, useState, type SubmitEvent } from "react";
+import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer } from "../../app/queries";
 import { ApiKeys, CreateApiKey, RevokeApiKey } from "../../graphql/generated/groups";
 import type { Role } from "../../graphql/generated/types";
 import { Field, GroupField } from "../../parts/fields";
+import { useFocusAtFirst } from "../../parts/focus";
 import { readForm } from "../../parts/forms";
 import { formatName } from "../../parts/format";
 import { CopyButton, Time } from "../../parts/marks";
@@ -17,10 +19,18 @@ export function ApiKeyList({ roles }: { roles: readonly HeldRole[] }) {
   const query = useAnswer(ApiKeys, {});
   const revoke = useAction(RevokeApiKey, (data) => payloadOf(data.revokeApiKey));
   const [isNew, setNew] = useState(false);
+  const opener = useRef<HTMLButtonElement>(null);
+  const revokeKey = (id: string, name: string) => {
+    const onSuccess = () => {
+      opener.current?.focus();
+      announce(`The key ${name} is revoked.`);
+    };
+    revoke.mutate({ input: { id } }, { onSuccess });
+  };
   return (
     <section className="stack" aria-label="API keys">
       <p>
-        <button type="button" className="button primary" onClick={() => setNew(true)}>
+        <button type="button" className="button primary" ref={opener} onClick={() => setNew(true)}>
           <KeyRound size={16} aria-hidden /> New key
         </button>
       </p>
@@ -43,7 +53,7 @@ export function ApiKeyList({ roles }: { roles: readonly HeldRole[] }) {
                     type="button"
                     className="button danger"
                     aria-label={`Revoke ${name}`}
-                    onClick={() => revoke.mutate({ input: { id } })}
+                    onClick={() => revokeKey(id, name)}
                   >
                     Revoke
                   </button>
@@ -62,6 +72,24 @@ export function ApiKeyList({ roles }: { roles: readonly HeldRole[] }) {
   );
 }
 
+function Secret({ secret, onKept }: { secret: string; onKept: () => void }) {
+  const words = useFocusAtFirst<HTMLParagraphElement>();
+  return (
+    <div className="stack">
+      <p ref={words} tabIndex={-1}>
+        This secret is shown only now. Keep it where your program finds it.
+      </p>
+      <p className="row middle">
+        <code className="grow">{secret}</code>
+        <CopyButton text={secret} what="the secret" />
+      </p>
+      <button type="button" className="button primary" onClick={onKept}>
+        I have kept it
+      </button>
+    </div>
+  );
+}
+
 const ROLES: readonly Role[] = ["READER", "CONTRIBUTOR", "ADMIN"];
 
 function NewKey({ roles, onClose }: { roles: readonly HeldRole[]; onClose: () => void }) {
@@ -74,21 +102,13 @@ function NewKey({ roles, onClose }: { roles: readonly HeldRole[]; onClose: () =>
     const expiresAt = new Date(Date.now() + lasts).toISOString();
     const role = ROLES.find((one) => one === typed["role"]) ?? "READER";
     const name = typed["name"] ?? "";
-    create.mutate({ input: { name, expiresAt, roles: [{ group, role }] } });
+    const onSuccess = () => announce(`The key ${name} is made.`);
+    create.mutate({ input: { name, expiresAt, roles: [{ group, role }] } }, { onSuccess });
   };
   return (
     <ModalDialog title="New API key" onClose={onClose}>
       {made && "secret" in made ? (
-        <div className="stack">
-          <p>This secret is shown only now. Keep it where your program finds it.</p>
-          <p className="row middle">
-            <code className="grow">{made.secret}</code>
-            <CopyButton text={made.secret} what="the secret" />
-          </p>
-          <button type="button" className="button primary" onClick={onClose}>
-            I have kept it
-          </button>
-        </div>
+        <Secret secret={made.secret} onKept={onClose} />
       ) : (
         <form className="stack" onSubmit={submit}>
           <Field label="Name">

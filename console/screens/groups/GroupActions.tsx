@@ -1,9 +1,9 @@
 import { FolderPlus, Pencil, Trash2 } from "lucide-react";
 import { useState, type SubmitEvent } from "react";
+import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction } from "../../app/queries";
 import { CreateGroup, DeleteGroup } from "../../graphql/generated/groups";
-import { useAddress } from "../../parts/address";
 import { Field } from "../../parts/fields";
 import { formatName } from "../../parts/format";
 import { ModalDialog } from "../../parts/ModalDialog";
@@ -14,10 +14,12 @@ import { amountOf, type Quota } from "./Groups";
 interface GroupActionsProps {
   group: ShownGroup;
   role: string | null;
+  /** Choose another group, and go on there. */
+  onReach: (path: string) => void;
 }
 
 /** What an administrator may do: a group below, a change of this one, or an end to it. */
-export function GroupActions({ group, role }: GroupActionsProps) {
+export function GroupActions({ group, role, onReach }: GroupActionsProps) {
   const [shown, setShown] = useState<"create" | "change" | "delete" | null>(null);
   if (role !== "ADMIN") return null;
   const { path } = group;
@@ -37,7 +39,7 @@ export function GroupActions({ group, role }: GroupActionsProps) {
           </button>
         </>
       )}
-      {shown === "create" ? <Creation parent={path} onClose={close} /> : null}
+      {shown === "create" ? <Creation parent={path} onClose={close} onMade={onReach} /> : null}
       {shown === "change" ? <GroupChange group={group} onClose={close} /> : null}
       {shown === "delete" ? (
         <Deletion
@@ -45,16 +47,33 @@ export function GroupActions({ group, role }: GroupActionsProps) {
           quotas={group.quotas ?? []}
           groups={group.children.nodes.length}
           onClose={close}
+          onGone={onReach}
         />
       ) : null}
     </div>
   );
 }
 
-function Creation({ parent, onClose }: { parent: string; onClose: () => void }) {
-  const create = useAction(CreateGroup, (data) => payloadOf(data.createGroup), onClose);
+interface CreationProps {
+  parent: string;
+  onClose: () => void;
+  onMade: (path: string) => void;
+}
+
+function Creation({ parent, onClose, onMade }: CreationProps) {
   const [name, setName] = useState("");
   const path = `${parent === "/" ? "" : parent}/${name.trim()}`;
+  const create = useAction(
+    CreateGroup,
+    (data) => payloadOf(data.createGroup),
+    ({ createGroup }) => {
+      // The path as the server writes it: in comparison form.
+      const made = "group" in createGroup ? createGroup.group.path : path;
+      onClose();
+      onMade(made);
+      announce(`The group ${made} is made.`);
+    },
+  );
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     create.mutate({ input: { path } });
@@ -82,17 +101,19 @@ interface DeletionProps {
   quotas: readonly Quota[];
   groups: number;
   onClose: () => void;
+  /** Go on at the group above. */
+  onGone: (parent: string) => void;
 }
 
 /** The deletion of a group: it shows what goes, and asks for the path. */
-function Deletion({ path, quotas, groups, onClose }: DeletionProps) {
-  const { change } = useAddress();
+function Deletion({ path, quotas, groups, onClose, onGone }: DeletionProps) {
   const remove = useAction(
     DeleteGroup,
     (data) => payloadOf(data.deleteGroup),
     () => {
-      change({ path: path.slice(0, path.lastIndexOf("/")) || "/" });
       onClose();
+      onGone(path.slice(0, path.lastIndexOf("/")) || "/");
+      announce(`The group ${path} is being deleted; its job shows how far it is.`);
     },
   );
   const [typed, setTyped] = useState("");

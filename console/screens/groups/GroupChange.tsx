@@ -1,4 +1,5 @@
 import { useState, type SubmitEvent } from "react";
+import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction } from "../../app/queries";
 import { UpdateGroup } from "../../graphql/generated/groups";
@@ -13,7 +14,14 @@ export type ShownGroup = NonNullable<GroupDetailsQuery["group"]>;
 
 /** The change of a group's name, purpose, tags and state. */
 export function GroupChange({ group, onClose }: { group: ShownGroup; onClose: () => void }) {
-  const update = useAction(UpdateGroup, (data) => payloadOf(data.updateGroup), onClose);
+  const update = useAction(
+    UpdateGroup,
+    (data) => payloadOf(data.updateGroup),
+    () => {
+      onClose();
+      announce(`The group ${group.path} is changed.`);
+    },
+  );
   const [tags, setTags] = useState(() => group.tags.map(({ key, value }) => ({ key, value })));
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     const { name = "", description = "", enabled } = readForm(event);

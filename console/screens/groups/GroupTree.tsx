@@ -28,7 +28,13 @@ interface BranchProps extends Omit<GroupTreeProps, "tops"> {
 }
 
 function Branch({ path, chosen, onChoose, isOpenAtFirst = false }: BranchProps) {
-  const [isOpen, setOpen] = useState(isOpenAtFirst || (path !== chosen && covers(path, chosen)));
+  const isOnTheWay = path !== chosen && covers(path, chosen);
+  const [isOpen, setOpen] = useState(isOpenAtFirst || isOnTheWay);
+  const [wasOnTheWay, setOnTheWay] = useState(isOnTheWay);
+  if (isOnTheWay !== wasOnTheWay) {
+    setOnTheWay(isOnTheWay);
+    if (isOnTheWay) setOpen(true);
+  }
   const name = path === "/" ? "/" : path.slice(path.lastIndexOf("/") + 1);
   const Icon = isOpen ? ChevronDown : ChevronRight;
   return (

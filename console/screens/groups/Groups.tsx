@@ -1,9 +1,12 @@
+import { useState } from "react";
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { GroupDetails } from "../../graphql/generated/groups";
 import { Viewer } from "../../graphql/generated/shell";
 import { useAddress } from "../../parts/address";
 import { formatBytes, formatName, formatNumber } from "../../parts/format";
+import { useFocusAtFirst } from "../../parts/focus";
+import { JobList } from "../../parts/JobList";
 import { StateBadge, TagPills, Time } from "../../parts/marks";
 import { Answered, Missing } from "../../parts/state";
 import { presentTab, Tabs } from "../../parts/Tabs";
@@ -11,8 +14,7 @@ import { useTitle } from "../../parts/title";
 import { ApiKeyList } from "./ApiKeyList";
 import { GroupActions } from "./GroupActions";
 import { GroupTree } from "./GroupTree";
-import { JobList } from "./JobList";
-import { effectiveRole, type HeldRole, topGroups } from "./roles";
+import { describeRole, effectiveRole, type HeldRole, topGroups } from "./roles";
 
 const TABS = ["Groups", "Keys"] as const;
 
@@ -22,6 +24,12 @@ export default function Groups() {
   const { search, change } = useAddress();
   const viewer = useAnswer(Viewer, {});
   const tab = presentTab(search, TABS);
+  // The group to which a dialog led, which gets the focus; one that is chosen in the tree does not.
+  const [reached, setReached] = useState<string | null>(null);
+  const choose = (path: string, next: string | null) => {
+    setReached(next);
+    change({ path });
+  };
   return (
     <>
       <header>
@@ -38,10 +46,16 @@ export default function Groups() {
                 <GroupTree
                   tops={topGroups(roles)}
                   chosen={path}
-                  onChoose={(next) => change({ path: next })}
+                  onChoose={(next) => choose(next, null)}
                 />
               </nav>
-              <ChosenGroup key={path} path={path} roles={roles} />
+              <ChosenGroup
+                key={path}
+                path={path}
+                roles={roles}
+                isReached={path === reached}
+                onReach={(next) => choose(next, next)}
+              />
             </div>
           );
         }}
@@ -50,7 +64,14 @@ export default function Groups() {
   );
 }
 
-function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[] }) {
+interface ChosenGroupProps {
+  path: string;
+  roles: readonly HeldRole[];
+  isReached: boolean;
+  onReach: (path: string) => void;
+}
+
+function ChosenGroup({ path, roles, isReached, onReach }: ChosenGroupProps) {
   const query = useAnswer(GroupDetails, { path });
   const role = effectiveRole(roles, path);
   return (
@@ -60,9 +81,7 @@ function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[]
           group ? (
             <>
               <div className="stack tight">
-                <h2>
-                  <code>{group.path}</code>
-                </h2>
+                <GroupHeading path={group.path} isReached={isReached} />
                 <p className="muted">
                   {group.name}
                   {group.createdAt ? (
@@ -82,11 +101,7 @@ function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[]
                     : `Nothing is made, changed or started here, because ${group.disabledThrough} is disabled.`}
                 </p>
               ) : null}
-              <p className="note">
-                {role
-                  ? `You are ${formatName(role.role)} here, because of your role at ${role.group}.`
-                  : "You have no role here."}
-              </p>
+              <p className="note">{describeRole(role, group.path)}</p>
               <p className="row middle">
                 <Link href={`/?${new URLSearchParams({ group: group.path }).toString()}`}>
                   What this group sees
@@ -96,7 +111,7 @@ function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[]
                 </Link>
               </p>
               <Quotas quotas={group.quotas ?? []} />
-              <GroupActions group={group} role={role?.role ?? null} />
+              <GroupActions group={group} role={role?.role ?? null} onReach={onReach} />
               <JobList group={group.path} />
               <History entries={group.history?.nodes ?? []} />
             </>
@@ -106,6 +121,15 @@ function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[]
         }
       </Answered>
     </section>
+  );
+}
+
+function GroupHeading({ path, isReached }: { path: string; isReached: boolean }) {
+  const heading = useFocusAtFirst<HTMLHeadingElement>(isReached);
+  return (
+    <h2 ref={heading} tabIndex={-1}>
+      <code>{path}</code>
+    </h2>
   );
 }
 

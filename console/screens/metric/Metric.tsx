@@ -5,8 +5,9 @@ import { MetricDetails } from "../../graphql/generated/metric";
 import type { MetricDetailsQuery } from "../../graphql/generated/types";
 import { pathOf } from "../../parts/address";
 import { formatName } from "../../parts/format";
-import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
+import { CopyButton, StateBadge, TagPills } from "../../parts/marks";
 import { Answered, Missing } from "../../parts/state";
+import { VersionTable } from "../../parts/VersionTable";
 import { useTitle } from "../../parts/title";
 import { Series } from "./Series";
 
@@ -86,13 +87,7 @@ function Versions({ metric }: { metric: ShownMetric }) {
   return (
     <section className="stack tight" aria-label="Versions">
       <h2>Versions</h2>
-      <ul className="cards">
-        {metric.versions.nodes.map(({ id, version, updatedAt, updatedBy }) => (
-          <li key={id} className="card">
-            {version}, <Time at={updatedAt} /> <span className="muted">by {updatedBy}</span>
-          </li>
-        ))}
-      </ul>
+      <VersionTable id={metric.id} versions={metric.versions.nodes} />
     </section>
   );
 }

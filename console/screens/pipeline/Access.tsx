@@ -1,4 +1,5 @@
-import { useState, type SubmitEvent } from "react";
+import { useRef, useState, type SubmitEvent } from "react";
+import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer } from "../../app/queries";
 import { GrantPipeline, PipelineAccess, RevokePipeline } from "../../graphql/generated/pipeline";
@@ -7,6 +8,7 @@ import { GroupField } from "../../parts/fields";
 import { formatName } from "../../parts/format";
 import { Time } from "../../parts/marks";
 import { Answered, Missing, Problem } from "../../parts/state";
+import { describeSight } from "./sight";
 
 /** Which groups see a pipeline, and through which of them the reader does. */
 export function Access({ id }: { id: string }) {
@@ -14,12 +16,23 @@ export function Access({ id }: { id: string }) {
   const group = viewer.data?.viewer.defaultGroup ?? "/";
   const query = useAnswer(PipelineAccess, { id, group }, { enabled: viewer.data !== undefined });
   const [path, setPath] = useState("");
+  const heading = useRef<HTMLHeadingElement>(null);
   const grant = useAction(
     GrantPipeline,
     (data) => payloadOf(data.grantPipeline),
-    () => setPath(""),
+    (_, { input }) => {
+      setPath("");
+      announce(`The group ${input.group} and those below it see the pipeline now.`);
+    },
   );
-  const revoke = useAction(RevokePipeline, (data) => payloadOf(data.revokePipeline));
+  const revoke = useAction(
+    RevokePipeline,
+    (data) => payloadOf(data.revokePipeline),
+    (_, { input }) => {
+      heading.current?.focus();
+      announce(`The pipeline is no longer shared with ${input.group}.`);
+    },
+  );
   const share = (event: SubmitEvent) => {
     event.preventDefault();
     if (path) grant.mutate({ input: { id, group: path } });
@@ -30,13 +43,11 @@ export function Access({ id }: { id: string }) {
       {({ pipeline }) =>
         pipeline ? (
           <>
-            <p>
-              {pipeline.grantedThrough
-                ? `Your group ${group} sees it because of ${pipeline.grantedThrough}.`
-                : `Your group ${group} does not see it by itself; your role above it does.`}
-            </p>
+            <p>{describeSight(group, pipeline)}</p>
             <section className="stack tight" aria-label="Groups">
-              <h2>Groups that see it</h2>
+              <h2 ref={heading} tabIndex={-1}>
+                Groups that see it
+              </h2>
               <ul className="cards">
                 {pipeline.groups.map((one) => (
                   <li key={one} className="card row middle">

@@ -3,7 +3,7 @@ import { usePages } from "../../app/queries";
 import { PipelineExecutions } from "../../graphql/generated/pipeline";
 import { pathOf } from "../../parts/address";
 import { formatDuration } from "../../parts/format";
-import { Digits, StateBadge, Time } from "../../parts/marks";
+import { Digits, ExecutionBadge, Time } from "../../parts/marks";
 import { Empty, Loading, More, Problem } from "../../parts/state";
 
 /** The executions of a pipeline, newest first. */
@@ -46,7 +46,7 @@ export function PipelineRuns({ id }: { id: string }) {
             {pages.nodes.map((row) => (
               <tr key={row.id}>
                 <td>
-                  <StateBadge state={row.state} />
+                  <ExecutionBadge state={row.state} rejected={row.progress?.rowsFailed ?? 0} />
                 </td>
                 <td>
                   <Link href={pathOf("executions", row.id)}>

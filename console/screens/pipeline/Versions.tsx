@@ -3,7 +3,8 @@ import { PipelineDiff, PipelineVersions } from "../../graphql/generated/pipeline
 import { useAddress } from "../../parts/address";
 import { Differences } from "../../parts/Differences";
 import { Field } from "../../parts/fields";
-import { StateBadge, Time } from "../../parts/marks";
+import { StateBadge } from "../../parts/marks";
+import { VersionTable } from "../../parts/VersionTable";
 import { Answered, Loading, More, Problem } from "../../parts/state";
 
 /** All versions, and two of them side by side. */
@@ -52,42 +53,14 @@ export function Versions({ id, newest }: { id: string; newest: number }) {
       )}
       <section className="stack tight" aria-label="Versions">
         <h2>Versions</h2>
-        <div className="card flush" tabIndex={0} role="group" aria-label="List of versions">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col" className="number">
-                  Version
-                </th>
-                <th scope="col">Name</th>
-                <th scope="col">Labels</th>
-                <th scope="col">State</th>
-                <th scope="col">Saved</th>
-                <th scope="col">Active from</th>
-              </tr>
-            </thead>
-            <tbody>
-              {pages.nodes.map(
-                ({ version, name, state, labels, updatedAt, updatedBy, activeFrom }) => (
-                  <tr key={version}>
-                    <td className="number">{version}</td>
-                    <td>{name}</td>
-                    <td>{labels.join(", ")}</td>
-                    <td>
-                      <StateBadge state={state} />
-                    </td>
-                    <td>
-                      <Time at={updatedAt} /> <span className="muted">by {updatedBy}</span>
-                    </td>
-                    <td>
-                      <Time at={activeFrom} />
-                    </td>
-                  </tr>
-                ),
-              )}
-            </tbody>
-          </table>
-        </div>
+        <VersionTable
+          id={id}
+          versions={pages.nodes}
+          about={{
+            Name: ({ name }) => name,
+            State: ({ state }) => <StateBadge state={state} />,
+          }}
+        />
         <More pages={pages} what="versions" />
       </section>
     </>

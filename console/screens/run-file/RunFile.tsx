@@ -19,6 +19,7 @@ import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { useTurns } from "../../parts/turns";
+import { Columns } from "./Columns";
 import { sendFile } from "./upload";
 
 type Pipeline = NonNullable<RunnablePipelineQuery["pipeline"]>;
@@ -91,16 +92,7 @@ function FileRun({ pipeline }: { pipeline: Pipeline }) {
         </p>
       ) : null}
       <DropPlace onFile={(file) => void choose(file)} />
-      <p className="muted">
-        The first line names the columns:{" "}
-        {parameters.map(({ key, label }, index) => (
-          <span key={key}>
-            {index > 0 ? ", " : ""}
-            <code>{label ?? key}</code>
-          </span>
-        ))}
-        .
-      </p>
+      <Columns transformer={pipeline.transformer} />
       {chosen ? (
         <ChosenPart
           key={`${chosen.file.name} ${chosen.file.lastModified}`}

@@ -1,9 +1,11 @@
+import { useEffect, useRef, useState } from "react";
 import { payloadOf } from "../../app/failure";
 import { useAction, usePages } from "../../app/queries";
 import { ReplayLetters, SinkLetters } from "../../graphql/generated/sensors";
 import { formatName, formatNumber } from "../../parts/format";
 import { Time } from "../../parts/marks";
 import { Loading, More, Problem } from "../../parts/state";
+import { LetterDeletion } from "./LetterDeletion";
 
 /** The sink works on its own, so it is looked at so often, in milliseconds. */
 const EVERY = 2_000;
@@ -20,9 +22,20 @@ export function DeadLetters({ service, path }: { service: string; path: string }
   const counts = pages.data?.pages[0]?.ngsiService?.servicePath?.counts;
   const replay = useAction(ReplayLetters, (data) => payloadOf(data.replayDeadLetters));
   const done = replay.data?.replayDeadLetters;
+  const heading = useRef<HTMLHeadingElement>(null);
+  const [leaving, setLeaving] = useState<{ id: string; events: number } | null>(null);
+  // Once the dialog is closed: until then nothing outside of it takes the focus.
+  const isGone = useRef(false);
+  useEffect(() => {
+    if (leaving !== null || !isGone.current) return;
+    isGone.current = false;
+    heading.current?.focus();
+  }, [leaving]);
   return (
     <section className="stack tight" aria-label="Dead letters">
-      <h2>Dead letters</h2>
+      <h2 ref={heading} tabIndex={-1}>
+        Dead letters
+      </h2>
       {counts ? (
         <dl className="figures card">
           {Object.entries(counts).map(([name, count]) => (
@@ -56,14 +69,34 @@ export function DeadLetters({ service, path }: { service: string; path: string }
               type="button"
               className="button"
               disabled={replay.isPending}
-              onClick={() => replay.mutate({ input: { ids: [id] } })}
+              onClick={() =>
+                // The letter makes way for another one, or for none.
+                replay.mutate(
+                  { input: { ids: [id] } },
+                  { onSuccess: () => heading.current?.focus() },
+                )
+              }
             >
               Replay
+            </button>
+            <button
+              type="button"
+              className="button danger"
+              onClick={() => setLeaving({ id, events })}
+            >
+              Delete
             </button>
           </li>
         ))}
       </ul>
       <More pages={pages} what="letters" />
+      {leaving ? (
+        <LetterDeletion
+          {...leaving}
+          onClose={() => setLeaving(null)}
+          onGone={() => (isGone.current = true)}
+        />
+      ) : null}
     </section>
   );
 }

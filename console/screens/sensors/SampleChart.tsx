@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useAnswer, useLive } from "../../app/queries";
 import { SensorSamples, SensorSeries } from "../../graphql/generated/sensors";
+import { Axes } from "../../parts/Axes";
 import { formatNumber, formatTime } from "../../parts/format";
 import { Answered } from "../../parts/state";
 
@@ -71,23 +72,27 @@ function Line({ title, samples }: { title: SeriesPlace; samples: readonly Sample
           {formatNumber(last.value)}, from {formatNumber(least)} to {formatNumber(most)}
         </span>
       </figcaption>
-      <svg
-        className="bars line-chart"
-        role="img"
-        aria-label={words}
-        viewBox={`0 -4 ${WIDTH} ${HEIGHT + 8}`}
-        preserveAspectRatio="none"
-        height={HEIGHT}
+      <Axes
+        values={most === least ? [most] : [most, (most + least) / 2, least]}
+        names={[first, last].slice(0, points.length).map(({ at }, place) => ({
+          at: place,
+          text: formatTime(new Date(at).toISOString()),
+        }))}
       >
-        {points.length === 1 ? (
-          <line x1={0} x2={WIDTH} y1={y(first.value)} y2={y(first.value)} />
-        ) : null}
-        <path d={path} />
-      </svg>
-      <p className="row small muted">
-        <span className="grow">{formatTime(new Date(first.at).toISOString())}</span>
-        <span>{formatTime(new Date(last.at).toISOString())}</span>
-      </p>
+        <svg
+          className="bars line-chart"
+          role="img"
+          aria-label={words}
+          viewBox={`0 -4 ${WIDTH} ${HEIGHT + 8}`}
+          preserveAspectRatio="none"
+          height={HEIGHT}
+        >
+          {points.length === 1 ? (
+            <line x1={0} x2={WIDTH} y1={y(first.value)} y2={y(first.value)} />
+          ) : null}
+          <path d={path} />
+        </svg>
+      </Axes>
     </figure>
   );
 }

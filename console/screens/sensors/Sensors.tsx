@@ -1,12 +1,16 @@
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
 import { useAnswer, usePages } from "../../app/queries";
 import { SensorEntities, SensorServices } from "../../graphql/generated/sensors";
 import { useAddress } from "../../parts/address";
 import { Field } from "../../parts/fields";
+import { JobList } from "../../parts/JobList";
 import { Time } from "../../parts/marks";
 import { Answered, Empty, Loading, More, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { DeadLetters } from "./DeadLetters";
-import { SampleChart } from "./SampleChart";
+import { SampleChart, type SeriesPlace } from "./SampleChart";
+import { SampleDeletion } from "./SampleDeletion";
 
 /** What notifications brought: entities, their series, and what could not be kept. */
 export default function Sensors() {
@@ -55,6 +59,7 @@ export default function Sensors() {
                 </select>
               </Field>
               <Entities key={`${chosen.service} ${chosen.path}`} {...chosen} />
+              <JobList group={null} kind="DELETE_SAMPLES" />
               <DeadLetters {...chosen} />
             </>
           );
@@ -78,7 +83,7 @@ function Entities({ service, path }: { service: string; path: string }) {
     <section className="stack tight" aria-label="Entities">
       <h2>Entities</h2>
       {entity && type && attribute ? (
-        <SampleChart
+        <ChosenSeries
           key={`${entity} ${type} ${attribute}`}
           place={{ service, path, entity, type, attribute }}
         />
@@ -124,5 +129,21 @@ function Entities({ service, path }: { service: string; path: string }) {
       </div>
       <More pages={pages} what="entities" />
     </section>
+  );
+}
+
+/** The chart of a series, and the way to delete the samples of its entity. */
+function ChosenSeries({ place }: { place: SeriesPlace }) {
+  const [isLeaving, setLeaving] = useState(false);
+  return (
+    <>
+      <SampleChart place={place} />
+      <p>
+        <button type="button" className="button danger" onClick={() => setLeaving(true)}>
+          <Trash2 size={16} aria-hidden /> Delete samples
+        </button>
+      </p>
+      {isLeaving ? <SampleDeletion place={place} onClose={() => setLeaving(false)} /> : null}
+    </>
   );
 }

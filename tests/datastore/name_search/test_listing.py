@@ -138,7 +138,8 @@ async def test_a_search_obeys_all_other_arguments_of_the_list(store: Store, budg
         ({"any": "m=c k3=v"}, ["night south", "night northwest"]),
         ({"none": "m=a"}, ["night south"]),
     ):
-        wanted = TagFilter(**{part: tags(*text.split()) for part, text in terms.items()})
+        parts: dict[str, Any] = {part: tags(*text.split()) for part, text in terms.items()}
+        wanted = TagFilter(**parts)
         names = await find_names(session, night, include_child_groups=True, tags=wanted)
         assert names == expected
 

@@ -47,7 +47,8 @@ async def pages(
 
 def by_tags(**terms: str) -> TagFilter:
     """A filter from texts like `m=a/b n=c`."""
-    return TagFilter(**{name: tags(*text.split()) for name, text in terms.items()})
+    parts: dict[str, Any] = {name: tags(*text.split()) for name, text in terms.items()}
+    return TagFilter(**parts)
 
 
 async def tagged_pipeline(store: Store) -> Session:

@@ -1,22 +1,30 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { payloadOf } from "../../app/failure";
-import { useAction, useAnswer, useLive } from "../../app/queries";
-import { CancelJob, GroupJobs, JobLive } from "../../graphql/generated/groups";
-import type { JobFactsFragment } from "../../graphql/generated/types";
-import { formatName } from "../../parts/format";
-import { StateBadge, Time } from "../../parts/marks";
-import { Problem } from "../../parts/state";
+import { payloadOf } from "../app/failure";
+import { useAction, useAnswer, useLive } from "../app/queries";
+import { CancelJob, JobLive, Jobs } from "../graphql/generated/parts";
+import type { JobFactsFragment, JobKind } from "../graphql/generated/types";
+import { formatName } from "./format";
+import { StateBadge, Time } from "./marks";
+import { Problem } from "./state";
 
-/** The jobs of a group, with live progress; nothing if there are none. */
-export function JobList({ group }: { group: string | null }) {
-  const { data, error } = useAnswer(GroupJobs, { group });
+interface JobListProps {
+  /** The group that they are about; null for the caller's own. */
+  group: string | null;
+  /** The only kind that is shown. */
+  kind?: JobKind;
+}
+
+/** The newest jobs, with live progress; nothing if there are none. */
+export function JobList({ group, kind }: JobListProps) {
+  const { data, error } = useAnswer(Jobs, { group });
   if (error && !data) return <Problem error={error} />;
-  if (!data || data.jobs.nodes.length === 0) return null;
+  const jobs = data?.jobs.nodes.filter((job) => kind === undefined || job.kind === kind) ?? [];
+  if (jobs.length === 0) return null;
   return (
     <section className="stack tight" aria-label="Jobs">
       <h2>Jobs</h2>
       <ul className="cards">
-        {data.jobs.nodes.map((job) => (
+        {jobs.map((job) => (
           <JobCard key={job.id} job={job} />
         ))}
       </ul>

@@ -1,0 +1,48 @@
+import type { SubmitEvent } from "react";
+import { announce } from "../../app/announcement";
+import { payloadOf } from "../../app/failure";
+import { useAction } from "../../app/queries";
+import { DeleteLetters } from "../../graphql/generated/sensors";
+import { ModalDialog } from "../../parts/ModalDialog";
+import { Problem } from "../../parts/state";
+
+interface LetterDeletionProps {
+  id: string;
+  events: number;
+  onClose: () => void;
+  /** The letter is deleted; the dialog closes next. */
+  onGone: () => void;
+}
+
+/** The deletion of a dead letter with its contents, once it is confirmed. */
+export function LetterDeletion({ id, events, onClose, onGone }: LetterDeletionProps) {
+  const remove = useAction(DeleteLetters, (data) => payloadOf(data.deleteDeadLetters));
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const onSuccess = () => {
+      onGone();
+      onClose();
+      announce("The dead letter is deleted.");
+    };
+    remove.mutate({ input: { ids: [id] } }, { onSuccess });
+  };
+  return (
+    <ModalDialog title="Delete the dead letter" onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <p>
+          {events === 1 ? "Its update goes" : `Its ${events} updates go`} and cannot be brought
+          back.
+        </p>
+        {remove.error ? <Problem error={remove.error} /> : null}
+        <div className="row">
+          <button type="button" className="button" onClick={onClose}>
+            Keep it
+          </button>
+          <button type="submit" className="button danger" disabled={remove.isPending}>
+            Delete for ever
+          </button>
+        </div>
+      </form>
+    </ModalDialog>
+  );
+}
