@@ -263,6 +263,7 @@ OTHERS = frozenset(
         "DeleteNgsiSamplesInput.entityType",
         "DeleteNgsiSamplesInput.service",
         "DeleteNgsiSamplesInput.servicePath",
+        "TagFilter.withoutKeys",
         "UpdateGroupInput.path",
         "DatasetTargetInput.key",
         "EvaluateInput.label",
