@@ -80,6 +80,7 @@ async def test_a_table_as_it_must_be_passes_every_check(
             "deletes",
             "jobs",
             "runs",
+            "given-up runs",
             "executions",
             "bucket",
             "issuer",
