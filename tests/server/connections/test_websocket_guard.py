@@ -2,8 +2,8 @@
 
 import asyncio
 import struct
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, ClassVar
 
 import pytest
 import uvicorn
@@ -77,7 +77,10 @@ class NotingConnection:
 class GuardedApp:
     """A guarded connection to an application that reads when it is allowed to."""
 
+    opened: ClassVar[list["GuardedApp"]] = []
+
     def __init__(self) -> None:
+        self.opened.append(self)
         self.state = ServerState()
         self.transport = RecordingTransport()
         self.may_accept, self.may_read, self.may_leave = (asyncio.Event() for _ in range(3))
@@ -118,6 +121,17 @@ class GuardedApp:
     def close_codes(self) -> list[int]:
         closes = [one for one in self.transport.written if one[:1] == b"\x88"]
         return [struct.unpack("!H", one[2:4])[0] for one in closes]
+
+
+@pytest.fixture(autouse=True)
+async def _end_applications() -> AsyncIterator[None]:
+    """End what still runs: a task that nobody holds would log, amid another test, that it ends."""
+    yield
+    running = [task for app in GuardedApp.opened for task in app.state.tasks]
+    GuardedApp.opened.clear()
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
 
 
 async def turn_until(done: Callable[[], bool]) -> None:
