@@ -92,7 +92,7 @@ class Catalog:
         marks: dict[Hashable, None] = {}
         changes: dict[Key, dict[str, Value]] = defaultdict(dict)
         for event in events:
-            at = _entity_name(event)
+            at = entity_name_of(event)
             if at not in self._known:
                 entities[at] = ENTITY.item(**at._asdict())
             for attribute in event.update.attributes:
@@ -149,6 +149,7 @@ def place_mark(table: str, persistence: str) -> str:
     return f"{MARK_PREFIX}{persistence}:{table}"
 
 
-def _entity_name(event: Event) -> EntityName:
+def entity_name_of(event: Event) -> EntityName:
+    """The name of the entity that an event updates."""
     update = event.update
     return EntityName(event.service, event.path, update.entity_id, update.entity_type)

@@ -93,6 +93,16 @@ class Entity(msgspec.Struct, frozen=True):
     entity_id: str
     entity_type: str
 
+    @property
+    def key_values(self) -> dict[str, str]:
+        """The values of the keys of its rows."""
+        return {
+            "service": self.service,
+            "path": self.path,
+            "entity": self.entity_id,
+            "type": self.entity_type,
+        }
+
 
 class Attribute(msgspec.Struct, frozen=True):
     """An attribute of an entity, with the latest notified type; `places` hold its samples."""
@@ -101,6 +111,11 @@ class Attribute(msgspec.Struct, frozen=True):
     name: str
     type: str
     places: tuple[tuple[Persistence, str], ...]
+
+    @property
+    def key_values(self) -> dict[str, str]:
+        """The values of the keys of its rows."""
+        return {**self.entity.key_values, "attribute": self.name}
 
 
 @dataclass(frozen=True, slots=True)

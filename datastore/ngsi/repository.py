@@ -147,7 +147,7 @@ class IngestRepository:
 
     @property
     def hours(self) -> HourReader:
-        return HourReader(self.access, self.series, self.access.work)
+        return HourReader(self.access, self.series)
 
     @property
     def positions(self) -> PositionReader:

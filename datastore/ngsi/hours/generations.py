@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from penstock.datastore.ngsi.catalog import EntityName
+from penstock.datastore.ngsi.catalog import EntityName, entity_name_of
 from penstock.datastore.ngsi.directory import Entity
 from penstock.datastore.ngsi.event_times import HOUR_MS
 from penstock.datastore.ngsi.rows import Event, sample_times
@@ -51,10 +51,7 @@ EntityHour: TypeAlias = tuple[EntityName, int]
 def late_hours(events: Iterable[Event], now: int) -> set[EntityHour]:
     """The hours of the late samples of events that are stored at a time in milliseconds."""
     return {
-        (
-            EntityName(event.service, event.path, event.update.entity_id, event.update.entity_type),
-            at // HOUR_MS,
-        )
+        (entity_name_of(event), at // HOUR_MS)
         for event in events
         for at in sample_times(event)
         if at < now - LATE_MS
@@ -96,7 +93,7 @@ class HourStates:
 
 async def read_states(table: Table, of: Entity, first: int, last: int) -> HourStates:
     """Read the states of hours: `pk = NG:<service>:<path>:<id>:<type>`, and its row `NGD`."""
-    key = HOUR_DELETIONS.key(**_entity_values(of))
+    key = HOUR_DELETIONS.key(**of.key_values)
     generations, found = await gather(
         _read_generations(table, of, first, last), table.get([key], consistent=True)
     )
@@ -113,7 +110,7 @@ async def read_states(table: Table, of: Entity, first: int, last: int) -> HourSt
 
 async def _read_generations(table: Table, of: Entity, first: int, last: int) -> dict[int, str]:
     start = HOUR_GENERATION.sk.prefix({})
-    keys = (HOUR_GENERATION.key(**_entity_values(of), hour=hour) for hour in (first, last))
+    keys = (HOUR_GENERATION.key(**of.key_values, hour=hour) for hour in (first, last))
     low, high = keys
     query = Query(partition=low.pk, range=Range(start, low.sk, high.sk), consistent=True)
     return {
@@ -140,7 +137,7 @@ class HourDeletion:
     async def forget(self, attributes: AsyncIterator[str]) -> None:
         """Delete what is kept of the attributes on the days of the span."""
         async for name in attributes:
-            values = {**_entity_values(self.of), "attribute": name}
+            values = {**self.of.key_values, "attribute": name}
             query = kept_query(values, self.low // DAY_HOURS, self.high // DAY_HOURS)
             keys = [Key(str(i["pk"]), str(i["sk"])) async for i in query_items(self.table, query)]
             for start in range(0, len(keys), limits.WRITE_OPERATIONS):
@@ -156,7 +153,7 @@ class HourDeletion:
 
     @property
     def _key(self) -> Key:
-        return HOUR_DELETIONS.key(**_entity_values(self.of))
+        return HOUR_DELETIONS.key(**self.of.key_values)
 
 
 def kept_query(series: Mapping[str, str], first_day: int, last_day: int) -> Query:
@@ -169,12 +166,3 @@ def kept_query(series: Mapping[str, str], first_day: int, last_day: int) -> Quer
 
 def _new_token() -> dict[str, Value]:
     return {_CHANGED: secrets.token_urlsafe(_TOKEN_BYTES)}
-
-
-def _entity_values(of: Entity) -> dict[str, str]:
-    return {
-        "service": of.service,
-        "path": of.path,
-        "entity": of.entity_id,
-        "type": of.entity_type,
-    }

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.access.access import Access, Budget
-from penstock.datastore.access.work import WorkAccount, sample_units
+from penstock.datastore.access.work import sample_units
 from penstock.datastore.errors import LimitExceeded, Unavailable
 from penstock.datastore.ngsi.counts import read_open_segments
 from penstock.datastore.ngsi.directory import Attribute
@@ -83,7 +83,6 @@ class HourReader:
 
     access: Access
     series: SeriesReader
-    work: WorkAccount
 
     async def aggregate(
         self, of: Attribute, span: TimeSpan, how: Aggregation, *, fill: bool = False
@@ -93,7 +92,7 @@ class HourReader:
         Up to FIRST_PAGE samples are read as they are. Raises LimitExceeded if more than MAX_SAMPLES
         lie in hours that are not kept; those that were read until then are kept.
         """
-        self.work.spend_more(1)
+        self.access.work.spend_more(1)
         bounds = span.bounds
         if bounds is None:
             return []
@@ -110,7 +109,7 @@ class HourReader:
 
     async def _read_page(self, of: Attribute, span: TimeSpan, window: Window) -> Slice[Sample]:
         page = await self.series.page_of_numbers(of, span, window)
-        self.work.owe(sample_units(len(page.entries)))
+        self.access.work.owe(sample_units(len(page.entries)))
         return page
 
     async def walk(self, of: Attribute, span: TimeSpan) -> AsyncGenerator[Slice[Sample]]:
@@ -175,7 +174,7 @@ class _HourReading:
 
     async def _read_kept(self, first: int, last: int, states: HourStates) -> None:
         """Read the kept hours that are valid."""
-        query = kept_query(self.series_values, first // DAY_HOURS, last // DAY_HOURS)
+        query = kept_query(self.of.key_values, first // DAY_HOURS, last // DAY_HOURS)
         start = KEPT_HOURS.sk.prefix({})
         async for item in query_items(self.reader.access.table, query):
             day = int(str(item["sk"]).removeprefix(start))
@@ -183,7 +182,7 @@ class _HourReading:
                 entry if self._is_valid(entry, day * DAY_HOURS + number, states) else None
                 for number, entry in enumerate(_decode(str(item["hours"])))
             ]
-        self.reader.work.owe(len(self.days))
+        self.reader.access.work.owe(len(self.days))
 
     def _is_valid(self, entry: KeptHour | None, hour: int, states: HourStates) -> bool:
         if entry is None or states.is_in_deletion(hour):
@@ -260,18 +259,6 @@ class _HourReading:
             self._unsettled = await self.reader.first_unsettled_hour(self.of)
         return self._unsettled
 
-    @property
-    def series_values(self) -> Mapping[str, str]:
-        """The values of the keys of the series."""
-        of = self.of.entity
-        return {
-            "service": of.service,
-            "path": of.path,
-            "entity": of.entity_id,
-            "type": of.entity_type,
-            "attribute": self.of.name,
-        }
-
     def _is_over(self, hour: int) -> bool:
         return (hour + 1) * HOUR_MS <= self.now - LATE_MS - SKEW_MS
 
@@ -312,7 +299,7 @@ class _Keeping:
 
     async def _write_day(self, day: int, kept: KeptDay) -> None:
         """Write the hours of a day, unless a deletion begins meanwhile; the reading goes on."""
-        item = KEPT_HOURS.item(**self.reading.series_values, day=day)
+        item = KEPT_HOURS.item(**self.reading.of.key_values, day=day)
         row = Put({**item, "hours": _encode(kept).decode()})
         try:
             await self.reading.reader.access.table.transact([self.states.unchanged, row])

@@ -58,26 +58,13 @@ class EntityRemoval:
 
     @property
     def _entity_key(self) -> Key:
-        of = self.entity
-        return ENTITY.key(
-            service=of.service, path=of.path, entity=of.entity_id, type=of.entity_type
-        )
+        return ENTITY.key(**self.entity.key_values)
 
     async def _keys(self) -> AsyncIterator[Key]:
         """The rows of the entity: its own first, so that those of a returning one stay."""
         yield self._entity_key
         async for attribute in walk_attributes(self.access, self.entity):
-            yield self._attribute_key(attribute)
-
-    def _attribute_key(self, attribute: Attribute) -> Key:
-        of = self.entity
-        return ATTRIBUTE.key(
-            service=of.service,
-            path=of.path,
-            entity=of.entity_id,
-            type=of.entity_type,
-            attribute=attribute.name,
-        )
+            yield ATTRIBUTE.key(**attribute.key_values)
 
 
 def walk_attributes(access: Access, of: Entity) -> AsyncIterator[Attribute]:

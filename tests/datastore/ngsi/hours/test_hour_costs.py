@@ -60,9 +60,9 @@ async def store_month(world: SinkWorld) -> Attribute:
 async def read_month(world: SinkWorld, of: Attribute) -> tuple[Units, Units, Account]:
     """Read a month by days; return what it costs in the table and of samples, and its caller."""
     metered, notified, account = MeteredTable(world.context.table), reader(world), Account()
-    access = Access(metered, SUPER, Clock(), Budget())
+    access = Access(metered, SUPER, Clock(), Budget(), work=account)
     series = replace(notified.series, work=account)
-    hours = replace(notified.hours, access=access, series=series, work=account)
+    hours = replace(notified.hours, access=access, series=series)
     found = await hours.aggregate(of, MONTH, BY_DAY)
     assert [bucket.samples for bucket in found] == [120] * 31
     return metered.units, notified.units, account
