@@ -100,18 +100,14 @@ async def refuse_staged_uploads(files: Files, execution: Execution) -> None:
         await files.refuse_uploads(key)
 
 
-async def end_staged_uploads(files: Files, execution: Execution) -> None:
-    """Remove what was uploaded for claims that are over, and refuse more of it."""
-    await refuse_staged_uploads(files, execution)
-    await delete_staged_files(files, execution)
-
-
 async def end_earlier_uploads(files: Files, claimed: Execution) -> None:
-    """End the uploads of the claims before the present one.
+    """Remove what was uploaded for the claims before the present one, and refuse more of it.
 
     A process that died after a claim has ended none, so each claim ends those of all before it.
     """
-    await end_staged_uploads(files, replace(claimed, fence=claimed.fence - 1))
+    before = replace(claimed, fence=claimed.fence - 1)
+    await refuse_staged_uploads(files, before)
+    await delete_staged_files(files, before)
 
 
 async def delete_staged_files(files: Files, execution: Execution) -> None:
