@@ -44,12 +44,7 @@ def skip(
 ) -> CommandOutput:
     """Keep workers from a run that is not claimed and not loaded."""
     transition = transitions.Skip(reason=reason)
-    run = run_with_session(
-        options,
-        manifest.user,
-        lambda session: session.runs.change(manifest.run_name(run_id), transition),
-    )
-    return change_answer(run, "To be skipped")
+    return _change_run(options, manifest, run_id, transition, "To be skipped")
 
 
 def unskip(
@@ -62,12 +57,7 @@ def unskip(
 ) -> CommandOutput:
     """Let workers claim a skipped run again."""
     transition = transitions.Unskip(reason=reason)
-    run = run_with_session(
-        options,
-        manifest.user,
-        lambda session: session.runs.change(manifest.run_name(run_id), transition),
-    )
-    return change_answer(run, "To be worked on")
+    return _change_run(options, manifest, run_id, transition, "To be worked on")
 
 
 def recover(
@@ -137,12 +127,7 @@ def set_tags(
 ) -> CommandOutput:
     """Set the tags and the batch of a run, in place of those it has."""
     transition = transitions.SetLabels(tags=parse_tags(tag), batch=batch)
-    run = run_with_session(
-        options,
-        manifest.user,
-        lambda session: session.runs.change(manifest.run_name(run_id), transition),
-    )
-    return change_answer(run, "Tagged")
+    return _change_run(options, manifest, run_id, transition, "Tagged")
 
 
 def retry(
@@ -155,12 +140,7 @@ def retry(
 ) -> CommandOutput:
     """Let workers claim a run at once that failed or was given up."""
     transition = transitions.Retry(reason=reason)
-    run = run_with_session(
-        options,
-        manifest.user,
-        lambda session: session.runs.change(manifest.run_name(run_id), transition),
-    )
-    return change_answer(run, "To be tried again")
+    return _change_run(options, manifest, run_id, transition, "To be tried again")
 
 
 def set_retries(
@@ -238,9 +218,20 @@ def reload(
 ) -> CommandOutput:
     """Let a loaded run be loaded again."""
     transition = transitions.Reload(reason=reason, force=force)
+    return _change_run(options, manifest, run_id, transition, "To be loaded again")
+
+
+def _change_run(
+    options: StoreOptions,
+    manifest: ManifestOptions,
+    run_id: str,
+    transition: transitions.Transition,
+    done: str,
+) -> CommandOutput:
+    """Change a run, and say what was `done`."""
     run = run_with_session(
         options,
         manifest.user,
         lambda session: session.runs.change(manifest.run_name(run_id), transition),
     )
-    return change_answer(run, "To be loaded again")
+    return change_answer(run, done)
