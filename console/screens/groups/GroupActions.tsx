@@ -4,6 +4,7 @@ import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction } from "../../app/queries";
 import { CreateGroup, DeleteGroup } from "../../graphql/generated/groups";
+import { DeletionDialog } from "../../parts/DeletionDialog";
 import { Field } from "../../parts/fields";
 import { formatName } from "../../parts/format";
 import { ModalDialog } from "../../parts/ModalDialog";
@@ -116,42 +117,28 @@ function Deletion({ path, quotas, groups, onClose, onGone }: DeletionProps) {
       announce(`The group ${path} is being deleted; its job shows how far it is.`);
     },
   );
-  const [typed, setTyped] = useState("");
   const kept = quotas.filter(({ used }) => Number(used) > 0);
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    remove.mutate({ input: { path, cascade: true } });
-  };
   return (
-    <ModalDialog title={`Delete ${path}`} onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <p>This goes with the group and cannot be brought back:</p>
-        <ul>
-          <li>
-            {groups} {groups === 1 ? "group" : "groups"} directly below, and all below these
+    <DeletionDialog
+      title={`Delete ${path}`}
+      name={path}
+      label={`Type ${path} to delete it`}
+      action="Delete the group"
+      deletion={remove}
+      onDelete={() => remove.mutate({ input: { path, cascade: true } })}
+      onClose={onClose}
+    >
+      <p>This goes with the group and cannot be brought back:</p>
+      <ul>
+        <li>
+          {groups} {groups === 1 ? "group" : "groups"} directly below, and all below these
+        </li>
+        {kept.map(({ kind, used }) => (
+          <li key={kind}>
+            {amountOf(kind, used)} {kind === "BYTES" ? "of files" : formatName(kind)}
           </li>
-          {kept.map(({ kind, used }) => (
-            <li key={kind}>
-              {amountOf(kind, used)} {kind === "BYTES" ? "of files" : formatName(kind)}
-            </li>
-          ))}
-        </ul>
-        <Field label={`Type ${path} to delete it`}>
-          <input
-            value={typed}
-            autoComplete="off"
-            onChange={(event) => setTyped(event.target.value)}
-          />
-        </Field>
-        {remove.error ? <Problem error={remove.error} /> : null}
-        <button
-          type="submit"
-          className="button danger"
-          disabled={typed !== path || remove.isPending}
-        >
-          Delete the group
-        </button>
-      </form>
-    </ModalDialog>
+        ))}
+      </ul>
+    </DeletionDialog>
   );
 }

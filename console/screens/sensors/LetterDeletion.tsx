@@ -16,15 +16,18 @@ interface LetterDeletionProps {
 
 /** The deletion of a dead letter with its contents, once it is confirmed. */
 export function LetterDeletion({ id, events, onClose, onGone }: LetterDeletionProps) {
-  const remove = useAction(DeleteLetters, (data) => payloadOf(data.deleteDeadLetters));
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    const onSuccess = () => {
+  const remove = useAction(
+    DeleteLetters,
+    (data) => payloadOf(data.deleteDeadLetters),
+    () => {
       onGone();
       onClose();
       announce("The dead letter is deleted.");
-    };
-    remove.mutate({ input: { ids: [id] } }, { onSuccess });
+    },
+  );
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    remove.mutate({ input: { ids: [id] } });
   };
   return (
     <ModalDialog title="Delete the dead letter" onClose={onClose}>
