@@ -33,7 +33,7 @@ from penstock.datastore.table.layout import (
     USE_COUNT,
     USED_BY,
 )
-from penstock.datastore.table.port import Check, Delete, Operation, Put, Update
+from penstock.datastore.table.port import Attributes, Check, Delete, Operation, Put, Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,7 @@ def _counts_what_is_kept(operation: Operation) -> bool:
 def _names_open_segment(operation: Operation) -> bool:
     if not _leads(INGEST_COUNT.pk.leader, operation.key.pk):
         return False
-    match operation:
-        case Put(item):
-            return any(name.startswith(OPEN_PREFIX) for name in item)
-        case Update(set=changed):
-            return any(name.startswith(OPEN_PREFIX) for name in changed)
-        case _:
-            return False
+    return any(name.startswith(OPEN_PREFIX) for name in _written_attributes(operation))
 
 
 def _lists_execution(operation: Operation) -> bool:
@@ -134,9 +128,7 @@ def _removes_entity(operation: Operation) -> bool:
 
 def _gives_up_runs(operation: Operation) -> bool:
     """Whether a manifest gets rules of retries, or a run is written that was given up by them."""
-    if not isinstance(operation, Put | Update):
-        return False
-    written = operation.item if isinstance(operation, Put) else operation.set
+    written = _written_attributes(operation)
     if _leads(MANIFEST.sk.leader, operation.key.sk):
         return "retries" in written
     return _leads(RUN.pk.leader, operation.key.pk) and written.get("State") == "GIVEN_UP"
@@ -150,17 +142,22 @@ def _lists_labelled_run(operation: Operation) -> bool:
 def _names_consumer(operation: Operation) -> bool:
     if not _leads(MANIFEST.sk.leader, operation.key.sk):
         return False
-    match operation:
-        case Put(item):
-            return any(name.startswith(CONSUMER_PREFIX) for name in item)
-        case Update(set=changed):
-            return any(name.startswith(CONSUMER_PREFIX) for name in changed)
-        case _:
-            return False
+    return any(name.startswith(CONSUMER_PREFIX) for name in _written_attributes(operation))
 
 
 def _keeps_hours(operation: Operation) -> bool:
     return _leads(KEPT_HOURS.pk.leader, operation.key.pk)
+
+
+def _written_attributes(operation: Operation) -> Attributes:
+    """The attributes that an operation puts or sets; none of one that writes no values."""
+    match operation:
+        case Put(item):
+            return item
+        case Update(set=changed):
+            return changed
+        case _:
+            return {}
 
 
 def _leads(leader: str, text: str) -> bool:

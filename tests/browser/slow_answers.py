@@ -34,7 +34,7 @@ class SlowProxy:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Connect a browser to the server that it names, until one of them leaves."""
         self._connections += 1
-        chance = random.Random(f"{self._seed}, {self._connections}")
+        chance = chance_of(self._seed, self._connections)
         with closing(writer), suppress(OSError, asyncio.IncompleteReadError):
             host, port = await _read_target(reader, writer)
             try:
