@@ -11,6 +11,7 @@ from penstock.datastore.access.cursor_key import read_cursor_key
 from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.access.quota_report import QuotaReport
 from penstock.datastore.access.work import CALL_UNITS, FREE_WORK, StoreKind, WorkAccount
+from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.api_keys import ApiKeys, Credential, find_credential
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
@@ -464,6 +465,11 @@ class Store:
     def workers(self) -> WorkerRegistry:
         """The processes that run executions."""
         return WorkerRegistry(self.table, self.clock)
+
+    @property
+    def work_debts(self) -> WorkDebts:
+        """The debts of users for the processor time of workers."""
+        return WorkDebts(self.table, self.clock)
 
     def announce_job(self, job: Job) -> None:
         """Report a new job, and wake the workers of jobs."""

@@ -4,9 +4,8 @@ A unit is about the time of reading one object in a list. `python -m benchmarks.
 how long a unit of each kind of work takes.
 """
 
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 
 class StoreKind(StrEnum):
@@ -91,14 +90,6 @@ class WorkAccount(Protocol):
 
     def owe(self, units: int) -> None:
         """Take the units of more work of the same kind, in any case."""
-
-
-ChargeUser: TypeAlias = Callable[[str, int], None]
-"""Lets a user owe the units of work that a worker did; it must not fail."""
-
-
-def charge_nobody(_user: str, _units: int) -> None:
-    """Let nobody owe anything."""
 
 
 class FreeWork:

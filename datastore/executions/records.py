@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.access.work import ChargeUser, charge_nobody
 from penstock.datastore.objects.port import OBJECT_BYTES
 from penstock.datastore.records import StoredRecord, Tag
 from penstock.datastore.roles import GroupPath
@@ -217,9 +216,8 @@ class ExecutionRules:
 
     A claim is valid for `lease` after each heartbeat. Another worker may take the execution over
     when `clock_skew` more has passed, since clocks may differ by that much. An execution fails
-    after `max_attempts` claims. `watch` and `charge` are no limits: the one learns of each change
-    of an execution, the other of what its creator owes for the time of a worker. They go with the
-    limits to where executions are changed.
+    after `max_attempts` claims. `watch` is no limit: it learns of each change of an execution, and
+    goes with the limits to where executions are changed.
     """
 
     retention: timedelta = timedelta(days=30)
@@ -232,4 +230,3 @@ class ExecutionRules:
     heartbeat: timedelta = timedelta(seconds=2)
     max_attempts: int = 8
     watch: WatchExecution = ignore_report
-    charge: ChargeUser = charge_nobody

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
@@ -180,7 +181,8 @@ class ExecutionRunner:
         if one.mode is ExecutionMode.INLINE or not content.size:
             return
         rules, engine = self.rules, self.part_files.engine
-        conversion = InputConversion(self.files, engine, rules.max_bytes, rules.charge)
+        debts = WorkDebts(self.table, self.clock)
+        conversion = InputConversion(self.files, engine, rules.max_bytes, debts)
         self.converted = await conversion.convert(input_key(one), table_key(one), one.created_by)
         if self.converted is not None:
             self.execution = replace(one, table_bytes=self.converted.size)

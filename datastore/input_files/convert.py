@@ -1,19 +1,18 @@
 """The conversion of an input to CSV in UTF-8, which is stored beside it and read from then on."""
 
 import asyncio
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import uuid4
 
-from penstock.datastore.access.work import (
-    ChargeUser,
-    charge_nobody,
-    packed_units,
-    worker_units,
-)
+from penstock.datastore.access.work import packed_units, worker_units
+from penstock.datastore.access.work_debts import WorkDebts
+from penstock.datastore.errors import PenstockError
 from penstock.datastore.input_files.excel import read_sheet
 from penstock.datastore.input_files.interruptible_work import InterruptibleWork
 from penstock.datastore.input_files.kinds import (
@@ -28,9 +27,12 @@ from penstock.datastore.kept_rows.engine import Connection, RowsEngine, TimeLimi
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.write_part import read_local
 from penstock.datastore.objects.port import Files
+from penstock.datastore.periodic import PeriodicTask, run_periodically
 from penstock.datastore.turn_threads import TurnThreads
 from penstock.transform.encodings import NAMES, UTF8
 from penstock.transform.problems import InputRefused, TransformCode
+
+logger = logging.getLogger("penstock.executions")
 
 _THREADS: Final = TurnThreads("inputs", 2, most_of_one=1)
 
@@ -44,6 +46,11 @@ MOST_SECONDS: Final = 900
 
 BYTES_A_SECOND: Final = 200_000
 """Bytes of a larger file for each second more; Excel has 340,000 on a busy machine."""
+
+CHARGE_SECONDS: Final = 10.0
+"""The seconds after which the user owes what a conversion took meanwhile."""
+
+NOT_CHARGED: Final = "what the user owes for a conversion could not be written"
 
 MOST_RATIO: Final = 400
 """Bytes of CSV to one byte of a packed file; those that people send have 2 to 100."""
@@ -89,13 +96,14 @@ class InputConversion:
     files: Files
     engine: RowsEngine
     most_bytes: int
-    charge: ChargeUser = charge_nobody
+    debts: WorkDebts
 
     async def convert(self, source: str, target: str, user: str) -> ConvertedInput | None:
         """Convert a stored input of a user to a stored table; None for one that is CSV already.
 
-        The user owes the processor time beyond what the size has paid, also where it fails. Raises
-        InputRefused for what cannot be read, is too large or takes too long, and Unavailable.
+        The user owes the processor time beyond what the size has paid, also where it fails, and
+        owes it as it is taken, also to a process that is killed then. Raises InputRefused for what
+        cannot be read, is too large or takes too long, and Unavailable.
         """
         kind = await stored_kind(self.files, source)
         if kind is None:
@@ -121,16 +129,46 @@ class InputConversion:
         work = InterruptibleWork(min(MOST_SECONDS, FREE_SECONDS + size / BYTES_A_SECOND))
         most = min(self.most_bytes, FREE_BYTES + MOST_RATIO * size)
         writing = _TableWriter(kind, packed, table, most, work)
-        try:
+        async with _charge(_TimeBill(self.debts, user, work, packed_units(size))):
             if kind is InputKind.PARQUET:
                 # One step of a query may take long, so its clock is looked at from outside.
-                limit = TimeLimit(work.most_seconds, work.too_long_error)
+                limit = TimeLimit(work.most_seconds, work.too_long_error, work.note_seconds)
                 return await self.engine.write(writing.run, user, limit)
             return await _THREADS.run(writing.run, user)
-        finally:
-            work.interrupt()
-            if (units := worker_units(work.seconds) - packed_units(size)) > 0:
-                self.charge(user, units)
+
+
+@dataclass(slots=True)
+class _TimeBill:
+    """The bill of a user for the time of some work, of which so many units are paid."""
+
+    debts: WorkDebts
+    user: str
+    work: InterruptibleWork
+    paid: int
+
+    async def charge(self) -> None:
+        """Let the user owe what was taken beyond what is paid."""
+        if (units := worker_units(self.work.seconds) - self.paid) > 0:
+            self.paid += units
+            try:
+                await self.debts.add(self.user, units)
+            except PenstockError:
+                self.paid -= units
+                raise
+
+
+@asynccontextmanager
+async def _charge(bill: _TimeBill) -> AsyncIterator[None]:
+    """Let a user owe the time of work every few seconds and at its end, which interrupts it."""
+    charging = PeriodicTask(bill.charge, CHARGE_SECONDS, logger, NOT_CHARGED)
+    try:
+        async with run_periodically(charging):
+            yield
+    finally:
+        bill.work.interrupt()
+        # The work counts, whether or not what it cost can be written.
+        with suppress(PenstockError):
+            await bill.charge()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,11 @@ class InterruptibleWork:
         now = thread_time()
         if self._began is None:
             self._began = now
-        self.seconds = now - self._began
+        self.note_seconds(now - self._began)
+
+    def note_seconds(self, seconds: float) -> None:
+        """Note that the work has taken so many seconds of processor time; from any thread."""
+        self.seconds = max(self.seconds, seconds)
 
     def require_wanted(self) -> None:
         """Raise in the work's thread if it may not go on.

@@ -61,11 +61,19 @@ class QueryPayer(NamedTuple):
         self.work.owe(max(0, cpu_units(seconds) - self.prepaid))
 
 
+def ignore_seconds(_seconds: float) -> None:
+    """Note nothing."""
+
+
 class TimeLimit(NamedTuple):
-    """The seconds of processor time that a query may take, and the error of one that takes more."""
+    """The seconds of processor time that a query may take, and the error of one that takes more.
+
+    `note` learns of the seconds that it took, again and again while it runs.
+    """
 
     seconds: float
     error: Callable[[], Exception]
+    note: Callable[[float], None] = ignore_seconds
 
     @classmethod
     def of_query(cls, seconds: int) -> "TimeLimit":
@@ -127,6 +135,7 @@ class RowsEngine:
         try:
             # An interrupt between two statements ends neither, so it is repeated.
             while not (await asyncio.wait([running], timeout=_INTERRUPT_AGAIN))[0]:
+                limit.note(query.read_clock())
                 if query.read_clock() > limit.seconds:
                     query.interrupt(limit.error)
             return running.result()

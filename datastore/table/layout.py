@@ -166,6 +166,7 @@ JOB_OF_GROUP = row("JG:{group}", "JL:{id}")
 JOB_OF_USER = row("JU:{user}", "JL:{id}")
 HISTORY = row("AT:{kind}:{of}", "AT:{entry}")
 WORKER = row("WK", "WK:{name}")
+WORK_DEBT = row("WD", "WD:{user}")
 CHANGE = row("CL:{kind}:{shard.2}", "CL:{changed.13}:{id}:{step}")
 EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
 EXECUTION_PLAN = row("PE:{id}", "PEP")
@@ -264,6 +265,7 @@ ROWS = (
     JOB_OF_USER,
     HISTORY,
     WORKER,
+    WORK_DEBT,
     CHANGE,
     LIBRARY,
     AUDIO,

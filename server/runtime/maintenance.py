@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -78,8 +78,13 @@ CLEARING_SECONDS = 60.0
 execution_logger = logging.getLogger("penstock.executions")
 
 
-def maintain_executions(store: Store, settings: Settings) -> AbstractAsyncContextManager[None]:
-    """Find uploaded inputs, remove expired executions, and finish interrupted deletes."""
+def maintain_executions(
+    store: Store, settings: Settings, charge: Callable[[str, int], None]
+) -> AbstractAsyncContextManager[None]:
+    """Find uploaded inputs, remove expired executions, and finish interrupted deletes.
+
+    Users are charged what they owe for the time of workers.
+    """
 
     async def start_uploaded() -> None:
         if await store.confirm_uploads():
@@ -89,6 +94,12 @@ def maintain_executions(store: Store, settings: Settings) -> AbstractAsyncContex
     return run_periodically(
         PeriodicTask(
             start_uploaded, settings.upload_poll_seconds, execution_logger, trouble, at_once=True
+        ),
+        PeriodicTask(
+            partial(store.work_debts.take_all, charge),
+            settings.execution_poll_seconds,
+            execution_logger,
+            "what users owe for workers could not be charged",
         ),
         PeriodicTask(store.finish_deletes, CLEARING_SECONDS, execution_logger, trouble),
         PeriodicTask(store.drop_old_rows, SWEEP_SECONDS, execution_logger, "rows could not leave"),

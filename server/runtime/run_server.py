@@ -150,8 +150,8 @@ async def serve_port(
             open_destinations(settings) as destinations,
             # Jobs delete samples, so they need the destinations.
             run_jobs_in_background(with_ingest(store, settings, destinations, None)) as store,
-            run_workers(store, settings, instrumentation, limiter.owe) as store,
-            maintain_executions(store, settings),
+            run_workers(store, settings, instrumentation) as store,
+            maintain_executions(store, settings, limiter.owe),
             sweep_files_periodically(store),
             run_sink(settings, store, destinations) as sink,
             open_app(

@@ -129,7 +129,7 @@ class WorkerProcessConfig(msgspec.Struct, frozen=True):
 
 async def _run_worker(orders: WorkerProcessConfig, settings: Settings, stop: StopSignals) -> None:
     async with open_table(settings) as table, open_files(settings) as files:
-        store = _report_to_server(build_store(table, settings, files), settings)
+        store = with_watch(build_store(table, settings, files), _watch_for_server(settings))
         runner = store.execution_worker(orders.worker, row_engine_of(settings))
         runner = replace(runner, kept=orders.kept)
         worker = WorkerLoop(runner, poll=orders.poll, idle=orders.idle)
@@ -144,34 +144,17 @@ def with_watch(store: Store, watch: WatchExecution) -> Store:
     return replace(store, execution_rules=replace(store.execution_rules, watch=watch))
 
 
-class WorkerMessage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line from a worker process to its server: a change, or what a user owes for its time."""
-
-    report: ExecutionReport | None = None
-    user: str = ""
-    units: int = 0
-
-
-def _report_to_server(store: Store, settings: Settings) -> Store:
-    """Return a store whose worker logs each change, and tells the server of it and of its time."""
+def _watch_for_server(settings: Settings) -> WatchExecution:
+    """Log each change, and send it to the server as a line of standard output."""
 
     def watch(report: ExecutionReport) -> None:
         if settings.access_log:
             log_execution(report)
-        _tell_server(WorkerMessage(report))
+        # A server that is gone ends this process; what it does until then, nobody counts.
+        with suppress(OSError):
+            os.write(sys.stdout.fileno(), msgspec.json.encode(report) + b"\n")
 
-    def charge(user: str, units: int) -> None:
-        _tell_server(WorkerMessage(user=user, units=units))
-
-    rules = replace(store.execution_rules, watch=watch, charge=charge)
-    return replace(store, execution_rules=rules)
-
-
-def _tell_server(message: WorkerMessage) -> None:
-    """Write a line to standard output, which the server reads."""
-    # A server that is gone ends this process; what it does until then, nobody counts.
-    with suppress(OSError):
-        os.write(sys.stdout.fileno(), msgspec.json.encode(message) + b"\n")
+    return watch
 
 
 async def _obey_lines(worker: WorkerLoop) -> None:

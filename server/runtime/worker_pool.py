@@ -10,19 +10,18 @@ from typing import NoReturn
 
 import msgspec
 
-from penstock.datastore.access.work import ChargeUser, charge_nobody
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.executions.turns import KeptPlace
 from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_when_set
 from penstock.datastore.store import Store
-from penstock.datastore.work_reports import WatchExecution, ignore_report
+from penstock.datastore.work_reports import ExecutionReport, WatchExecution, ignore_report
 from penstock.server.runtime.child_process import (
     as_first_line,
     settings_for_process,
     start_process,
 )
-from penstock.server.runtime.worker import WorkerMessage, WorkerProcessConfig, require_engine
+from penstock.server.runtime.worker import WorkerProcessConfig, require_engine
 from penstock.server.runtime.worker_presence import announce_worker
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.instrument import Instrumentation
@@ -39,18 +38,16 @@ async def run_workers(
     store: Store,
     settings: Settings,
     instrumentation: Instrumentation | None = None,
-    charge: ChargeUser = charge_nobody,
 ) -> AsyncIterator[Store]:
     """Run executions in worker processes; yields the store that wakes them.
 
     Executions made ready through this store start at once, others within
-    `settings.execution_poll_seconds`. What the processes do is shown to the `instrumentation`, and
-    users owe by `charge` what it takes beyond what they paid.
+    `settings.execution_poll_seconds`. What the processes do is shown to the `instrumentation`.
     Raises CommandFailed if the workers lack what the settings require.
     """
     require_engine(settings)
     watch = ignore_report if instrumentation is None else instrumentation.show_from_worker
-    pool = WorkerPool(store, settings, watch, charge)
+    pool = WorkerPool(store, settings, watch)
     if instrumentation is not None:
         instrumentation.count_workers(lambda: len(pool.processes))
     running = asyncio.create_task(pool.run())
@@ -74,11 +71,9 @@ class WorkerPool:
         store: Store,
         settings: Settings,
         watch: WatchExecution = ignore_report,
-        charge: ChargeUser = charge_nobody,
     ) -> None:
         self._store = store
         self._watch_report = watch
-        self._charge = charge
         self._settings = settings
         self._poll = settings.execution_poll_seconds
         self._kept = KeptPlace(f"@{store.clock.new_id()}", settings.execution_workers - 1)
@@ -160,11 +155,7 @@ class WorkerPool:
             # A library may print what is no report, or a line longer than any.
             with suppress(msgspec.DecodeError, ValueError):
                 line = await process.stdout.readline()
-                message = msgspec.json.decode(line, type=WorkerMessage)
-                if message.report is not None:
-                    self._watch_report(message.report)
-                if message.units > 0:
-                    self._charge(message.user, message.units)
+                self._watch_report(msgspec.json.decode(line, type=ExecutionReport))
 
     async def _watch(self, worker: str, process: Process) -> None:
         hearing = asyncio.create_task(self._hear(process))

@@ -33,6 +33,7 @@ OWN_FACTS = (
     "JG:",
     "JU:",
     "WK",
+    "WD",
     "U:",
     "PL:",
     "KR:",

@@ -2,9 +2,9 @@
 
 import asyncio
 import gzip
+import hashlib
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,13 +52,11 @@ of_each_kind = pytest.mark.parametrize(
 Charges = list[tuple[str, int]]
 
 
-def charging(store: Store, charges: Charges) -> Store:
-    """The store with workers that note what users owe."""
-
-    def charge(user: str, units: int) -> None:
-        charges.append((user, units))
-
-    return replace(store, execution_rules=replace(store.execution_rules, charge=charge))
+async def take_debts(store: Store) -> Charges:
+    """Charge the debts of users for the time of workers, as a server does."""
+    charges: Charges = []
+    await store.work_debts.take_all(lambda user, units: charges.append((user, units)))
+    return charges
 
 
 @of_each_kind
@@ -66,7 +64,6 @@ def charging(store: Store, charges: Charges) -> Store:
 async def test_the_creator_owes_the_processor_time_beyond_what_the_size_paid(
     store: Store, pipeline: Pipeline, make: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    charges: Charges = []
     seconds: list[float] = []
     data = make()
     monkeypatch.setattr(convert, "packed_units", lambda size: size)
@@ -78,17 +75,16 @@ async def test_the_creator_owes_the_processor_time_beyond_what_the_size_paid(
             return len(data) + beyond
 
         monkeypatch.setattr(convert, "worker_units", units_beyond_size)
-        over = await finished_execution(charging(store, charges), pipeline, data)
+        over = await finished_execution(store, pipeline, data)
         assert over.state == "success"
-    assert charges == [("ann", 1_000)]
+    assert await take_debts(store) == [("ann", 1_000)]
     assert min(seconds) > 0
 
 
 @on_sqlite
 async def test_csv_owes_nothing(store: Store, pipeline: Pipeline) -> None:
-    charges: Charges = []
-    over = await finished_execution(charging(store, charges), pipeline, TEXT.encode())
-    assert (over.state, charges) == ("success", [])
+    over = await finished_execution(store, pipeline, TEXT.encode())
+    assert (over.state, await take_debts(store)) == ("success", [])
 
 
 @of_each_kind
@@ -96,14 +92,13 @@ async def test_csv_owes_nothing(store: Store, pipeline: Pipeline) -> None:
 async def test_a_conversion_that_takes_too_long_fails_and_is_paid(
     store: Store, pipeline: Pipeline, make: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    charges: Charges = []
     times = chain([0.0], repeat(2.0 * convert.FREE_SECONDS))
     monkeypatch.setattr(f"{InterruptibleWork.__module__}.thread_time", lambda: next(times))
     monkeypatch.setattr(convert, "packed_units", lambda _: 0)
-    over = await finished_execution(charging(store, charges), pipeline, make())
+    over = await finished_execution(store, pipeline, make())
     assert (over.state, over.code, over.rows) == ("failed", "CONVERSION_TOO_LONG", 0)
     assert "more than 60 seconds of processor time; send it as CSV" in (over.message or "")
-    assert charges == [("ann", 600_000)]
+    assert await take_debts(store) == [("ann", 600_000)]
     assert await read_content(store.files, table_key(over)) is None
     assert await read_content(store.files, output_key(over)) is None
     assert await read_kwh(store, pipeline) == {}
@@ -118,11 +113,10 @@ async def test_one_step_of_a_query_takes_no_more_processor_time_than_a_conversio
     monkeypatch.setattr(parquet, "_bounded_rows", lambda *_: endless)
     # Opening the database counts as well: it must not take that long.
     monkeypatch.setattr(convert, "FREE_SECONDS", 0.25)
-    charges: Charges = []
     monkeypatch.setattr(convert, "packed_units", lambda _: 0)
-    over = await finished_execution(charging(store, charges), pipeline, parquet_file(PARQUET))
+    over = await finished_execution(store, pipeline, parquet_file(PARQUET))
     assert (over.state, over.code, over.rows) == ("failed", "CONVERSION_TOO_LONG", 0)
-    assert [user for user, _ in charges] == ["ann"]
+    assert [user for user, _ in await take_debts(store)] == ["ann"]
     assert await read_content(store.files, table_key(over)) is None
     assert await read_kwh(store, pipeline) == {}
 
@@ -131,7 +125,7 @@ async def test_one_step_of_a_query_takes_no_more_processor_time_than_a_conversio
     ("size", "seconds"), [(0, 60), (200_000, 61), (20_000_000, 160), (10**10, 900)]
 )
 async def test_a_larger_file_may_take_longer(
-    size: int, seconds: int, monkeypatch: pytest.MonkeyPatch
+    store: Store, size: int, seconds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[float] = []
 
@@ -140,11 +134,51 @@ async def test_a_larger_file_may_take_longer(
         return "", iter(())
 
     monkeypatch.setattr(convert, "read_sheet", note)
-    conversion = InputConversion(NO_FILES, RowsEngine(), 1_000)
+    conversion = InputConversion(NO_FILES, RowsEngine(), 1_000, store.work_debts)
     file = convert._LocalFile(InputKind.EXCEL, Path("in"), size)
     table = conversion.engine.folder / "out.csv"
     assert (await conversion._write(file, table, "eve")).size == 0
     assert found == [seconds]
+
+
+@pytest.mark.parametrize("kind", [InputKind.EXCEL, InputKind.PARQUET])
+@on_sqlite
+async def test_what_a_conversion_takes_is_owed_while_it_runs(
+    store: Store, kind: InputKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = threading.Event()
+
+    def take_time(_connection: object, _path: Path) -> Iterator[bytes]:
+        while not end.is_set():
+            hashlib.sha256(bytes(100_000))
+        return iter(())
+
+    def take_steps(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
+        while not end.is_set():
+            work.require_wanted()
+        return path.name, iter(())
+
+    monkeypatch.setattr(convert, "read_sheet", take_steps)
+    monkeypatch.setattr(convert, "read_parquet", take_time)
+    monkeypatch.setattr(convert, "CHARGE_SECONDS", 0.01)
+    conversion = InputConversion(store.files, RowsEngine(), 1_000, store.work_debts)
+    table = conversion.engine.folder / "out.csv"
+    file = convert._LocalFile(kind, Path("in"), 0)
+    converting = asyncio.create_task(conversion._write(file, table, "eve"))
+    debts = list[Charges]()
+
+    async def is_charged() -> bool:
+        debts.append(await take_debts(store))
+        return bool(debts[-1])
+
+    try:
+        # A process that is killed here leaves the debt to the next server.
+        await until(is_charged)
+    finally:
+        end.set()
+        await converting
+    ((user, units),) = debts[-1]
+    assert (user, units > 0) == ("eve", True)
 
 
 @on_sqlite
@@ -161,7 +195,7 @@ async def test_one_user_leaves_a_thread_to_others(
     monkeypatch.setattr(convert, "read_sheet", wait)
     await store.files.write("in", stream(excel_data()), content_type="text/csv")
     await store.files.write("gz", stream(gzip.compress(b"a\n1\n")), content_type="text/csv")
-    conversion = InputConversion(store.files, RowsEngine(), 1_000)
+    conversion = InputConversion(store.files, RowsEngine(), 1_000, store.work_debts)
     held = [asyncio.create_task(conversion.convert("in", f"out{n}", "eve")) for n in range(2)]
     try:
         await until(lambda: begun.acquire(blocking=False))

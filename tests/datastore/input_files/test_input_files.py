@@ -408,7 +408,7 @@ async def test_a_cancelled_conversion_gives_its_thread_back(
 
     monkeypatch.setattr(convert, "read_sheet", endless)
     await store.files.write("in", stream(excel_data()), content_type="text/csv")
-    conversion = InputConversion(store.files, RowsEngine(), 1_000)
+    conversion = InputConversion(store.files, RowsEngine(), 1_000, store.work_debts)
     running = asyncio.create_task(conversion.convert("in", "out", "eve"))
     await until(begun.is_set)
     running.cancel()

@@ -60,6 +60,7 @@ from penstock.datastore.table.layout import (
     TAG,
     TAG_VALUE_COUNT,
     TOMBSTONE,
+    WORK_DEBT,
     WORKER,
     Row,
 )
@@ -125,6 +126,7 @@ QUERIED = {
     CHANGE: "CL:",
     HISTORY: "AT:",
     WORKER: "WK:",
+    WORK_DEBT: "WD:",
     JOB_OF_GROUP: "JL:",
     JOB_OF_USER: "JL:",
     EXECUTION_ENDED: "EE:",

@@ -84,6 +84,7 @@ from penstock.datastore.table.layout import (
     TAG_KEY_COUNT,
     TAG_VALUE_COUNT,
     TOMBSTONE,
+    WORK_DEBT,
     WORKER,
     Row,
 )
@@ -145,6 +146,7 @@ OWN = {"user": "ann", "audio": ID}
         (JOB_OF_GROUP, {"group": USA, "id": ID}, "JG:/usa", f"JL:{ID}", None),
         (HISTORY, {"kind": "G", "of": USA, "entry": ID}, "AT:G:/usa", f"AT:{ID}", None),
         (WORKER, {"name": "a:b"}, "WK", "WK:a%3Ab", None),
+        (WORK_DEBT, {"user": "ann:1"}, "WD", "WD:ann%3A1", None),
         (
             CHANGE,
             {"kind": "PE", "shard": 3, "changed": 1_700_000_000_000, "id": ID, "step": 12},

@@ -1,7 +1,6 @@
 """Worker processes: started for work, replaced when they die, and gone with their server."""
 
 import asyncio
-import gzip
 import os
 import signal
 import sys
@@ -113,24 +112,6 @@ async def test_what_processes_do_is_counted_in_their_server(
     assert value("executions_ended_total", mode="job", state="succeeded") == 1
     assert value("execution_rows_total", outcome="failed") == 1
     assert value("execution_bytes_total", direction="read") == len(INPUT)
-
-
-async def test_users_owe_what_a_process_takes_to_convert_their_files(
-    store: Store, pipeline: Pipeline, settings: Settings
-) -> None:
-    owed: list[tuple[str, int]] = []
-    text = b"distance,Fuel type\n" + b"1.5,gas\n" * 400_000
-
-    def owe(user: str, units: int) -> None:
-        owed.append((user, units))
-
-    async with run_workers(store, settings, None, owe) as pooled:
-        made = await ready_execution(pooled, pipeline, gzip.compress(text))
-        await wait_for_state(store, made, "success")
-        await until(lambda: owed)
-    ((user, units),) = owed
-    assert user == "ann"
-    assert units > 0
 
 
 async def test_a_killed_process_is_told_as_a_lost_claim(
