@@ -14,6 +14,13 @@ BYTES_PER_SECOND = 2**20
 """The slowest upload that is waited for: the read timeout grows with the size of the request."""
 
 
+MAX_BODY_BYTES = 128 * 1024 * 1024
+"""The most bytes of an answer's body: 16 MB of items, in which JSON may have six for one."""
+
+MAX_FRAMING_BYTES = 256 * 1024
+"""The most bytes of one exchange around the body, beyond one for each byte of it."""
+
+
 class Endpoint(NamedTuple):
     """A host and a port, and the TLS context that checks the certificate, if it has one."""
 
@@ -40,6 +47,7 @@ class HttpConnection(asyncio.Protocol):
         self._answer: asyncio.Future[HttpAnswer] | None = None
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
+        self._received = self._body_bytes = 0
         self._fit_until = self._loop.time() + IDLE_SECONDS
 
     @property
@@ -51,6 +59,7 @@ class HttpConnection(asyncio.Protocol):
         """Send a request and return the answer; raises OSError (also TimeoutError) without one."""
         self._fit_until = 0.0
         self._answer = self._loop.create_future()
+        self._received = self._body_bytes = 0
         self._heard = self._loop.time()
         patience = self._read_seconds + len(request) / BYTES_PER_SECOND
         self._alarm = self._loop.call_later(patience, self._check_silence, patience)
@@ -63,6 +72,7 @@ class HttpConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         self._fit_until = 0.0
+        self._forget_answer()
         self._transport.abort()
 
     def _check_silence(self, patience: float) -> None:
@@ -72,6 +82,17 @@ class HttpConnection(asyncio.Protocol):
             self._alarm = self._loop.call_later(left, self._check_silence, patience)
         else:
             self._fail(TimeoutError(f"nothing was heard for {patience:g} seconds"))
+
+    def _forget_answer(self) -> None:
+        """Free what was read: a connection and its parser hold each other, until a collection."""
+        self._headers, self._body = {}, []
+
+    def _require_bounds(self) -> None:
+        """Fail if an answer is larger than any, or there is more around its body than any has."""
+        around = self._received - self._body_bytes
+        if self._body_bytes > MAX_BODY_BYTES or around > MAX_FRAMING_BYTES + self._body_bytes:
+            self._fail(ConnectionError("an answer that is larger than any of DynamoDB"))
+            self.abort()
 
     def _fail(self, error: OSError) -> None:
         self._fit_until = 0.0
@@ -86,10 +107,12 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard = self._loop.time()
+        self._received += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(ConnectionError(f"an answer that is not HTTP: {error}"))
+        self._require_bounds()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._fail(ConnectionResetError(f"closed before the end of an answer: {exc or 'EOF'}"))
@@ -107,6 +130,7 @@ class HttpConnection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         self._body.append(body)
+        self._body_bytes += len(body)
 
     def on_message_complete(self) -> None:
         status = self._parser.get_status_code()
@@ -117,6 +141,7 @@ class HttpConnection(asyncio.Protocol):
         if self._parser.should_keep_alive():
             self._fit_until = self._loop.time() + IDLE_SECONDS
         waiting.set_result(HttpAnswer(status, self._headers, b"".join(self._body)))
+        self._forget_answer()
 
 
 class ConnectionPool:

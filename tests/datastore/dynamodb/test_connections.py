@@ -137,6 +137,45 @@ async def test_what_is_no_answer_counts_as_lost_and_is_asked_for_again(
         assert (await table.get([KEY])).items == {}
 
 
+HEAD = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        HEAD + b"Content-Length: 999999999\r\n\r\n" + b"x" * 9_000,
+        CHUNKED + b"ff0\r\n" + b"x" * 0xFF0 + b"\r\nff00\r\n" + b"x" * 9_000,
+        CHUNKED + b"1\r\nx\r\n" * 9_000,
+        CHUNKED + b"0;" + b"x" * 9_000,
+        CHUNKED + b"0\r\nx: " + b"x" * 9_000,
+        HEAD + b"x: x\r\n" * 9_000,
+        HEAD + b"x: " + b"x" * 9_000,
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 900,
+    ],
+    ids=["body", "chunk", "small chunks", "extension", "trailer", "headers", "header", "1xx"],
+)
+async def test_an_answer_without_end_is_given_up_and_kept_by_nobody(
+    endless: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MAX_BODY_BYTES", 8_000)
+    monkeypatch.setattr(connections, "MAX_FRAMING_BYTES", 4_000)
+    opened: list[connections.HttpConnection] = []
+
+    class NotedConnection(connections.HttpConnection):
+        def __init__(self, read_seconds: float) -> None:
+            super().__init__(read_seconds)
+            opened.append(self)
+
+    monkeypatch.setattr(connections, "HttpConnection", NotedConnection)
+    async with open_scripted_table(endless, ok(1)) as (table, scripted):
+        with pytest.raises(ConnectionError, match="larger than any"):
+            await call(table)
+        assert await call(table) == {"n": 1}
+        assert scripted.connections == 2
+        assert [(one._headers, one._body) for one in opened] == [({}, []), ({}, [])]
+
+
 async def test_a_redirect_is_refused_and_not_followed() -> None:
     moved = whole(b"", "Location: http://127.0.0.1:9/", status="302 Found")
     async with open_scripted_table(moved, moved) as (table, scripted):
