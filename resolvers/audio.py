@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 async def load_linked_track(context: Context, link: AudioLink) -> Audio | None:
     """Load the track of a link in a list; None if it was deleted."""
-    return await _load_if_present(context.loaders.audio.tracks, link.audio_id)
+    return await load_if_present(context.loaders.audio.tracks, link.audio_id)
 
 
 async def list_tracks(
@@ -63,7 +63,7 @@ async def load_artists(context: Context, track: Audio) -> list[Artist]:
 
 
 async def load_album(context: Context, track: Audio) -> Album | None:
-    return await _load_if_present(context.loaders.audio.albums, album_place(track))
+    return await load_if_present(context.loaders.audio.albums, album_place(track))
 
 
 async def cover_download(context: Context, artwork: str | None) -> Download | None:
@@ -96,10 +96,11 @@ async def delete(context: Context, id: str, expected_version: int | None) -> Aud
 
 
 async def _load_artist(context: Context, place: str) -> Artist | None:
-    return await _load_if_present(context.loaders.audio.artists, place)
+    return await load_if_present(context.loaders.audio.artists, place)
 
 
-async def _load_if_present(loader: "BatchLoader[str, T]", key: str) -> "T | None":
+async def load_if_present(loader: "BatchLoader[str, T]", key: str) -> "T | None":
+    """Load a thing; None if there is none."""
     try:
         return await loader.load(key)
     except NotFound:

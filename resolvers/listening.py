@@ -3,14 +3,20 @@
 from asyncio import gather
 from collections.abc import Sequence
 from functools import partial
+from typing import TypeVar
 
-from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.names import album_place
+from penstock.datastore.audio.records import Album, Artist, Audio
 from penstock.datastore.errors import NotFound
 from penstock.datastore.listening.annotations import AnnotatedThing, Thing, ThingKey
 from penstock.datastore.listening.records import Favourite, Kind, Play
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.table.pages import Slice, Window, read_existing
+from penstock.resolvers.audio import load_if_present
+from penstock.resolvers.batch_loader import BatchLoader
 from penstock.resolvers.context import Context
+
+T = TypeVar("T")
 
 
 async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:
@@ -21,6 +27,29 @@ async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:
 
     favourites = context.session.listening.favourites
     return await read_existing(window, partial(favourites.page, Kind.AUDIO), load)
+
+
+async def favourite_albums(context: Context, window: Window) -> Slice[Album]:
+    """Read a page of favourite albums; those without tracks are passed over."""
+    return await _favourite_places(context, Kind.ALBUM, window, context.loaders.audio.albums)
+
+
+async def favourite_artists(context: Context, window: Window) -> Slice[Artist]:
+    """Read a page of favourite artists; those without tracks are passed over."""
+    return await _favourite_places(context, Kind.ARTIST, window, context.loaders.audio.artists)
+
+
+async def _favourite_places(
+    context: Context, kind: Kind, window: Window, loader: BatchLoader[str, T]
+) -> Slice[T]:
+    async def load_one(place: str) -> T | None:
+        return await load_if_present(loader, place)
+
+    async def load(links: Sequence[Favourite]) -> list[T | None]:
+        return list(await gather(*(load_one(each.id) for each in links)))
+
+    favourites = context.session.listening.favourites
+    return await read_existing(window, partial(favourites.page, kind), load)
 
 
 async def favourite_playlists(context: Context, window: Window) -> Slice[Playlist]:
@@ -69,6 +98,7 @@ async def set_play_position(context: Context, audio_id: str, position_ms: int | 
 
 async def record_play(context: Context, play: Play) -> tuple[Thing, bool]:
     audio, kept, counts = await context.session.listening.plays.record(play)
+    context.loaders.listener.annotations.clear((Kind.ALBUM, album_place(audio)))
     return _renew_annotation(context, (audio, kept)), counts
 
 

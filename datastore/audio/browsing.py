@@ -1,4 +1,4 @@
-"""Albums and artists of the caller's library by their ids, and the albums of an artist.
+"""Albums and artists of the caller's library by their ids, and those of each other.
 
 The rows of albums and artists are sorted by name, so an id is found through one of its tracks.
 """
@@ -11,15 +11,24 @@ from typing import Final, NamedTuple
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.audio import names
 from penstock.datastore.audio.names import AlbumKey
-from penstock.datastore.audio.records import Album, Artist, AudioLink
+from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink
 from penstock.datastore.audio.tracks import TrackReader, link_of
 from penstock.datastore.errors import NotFound
+from penstock.datastore.table.items import read_all
 from penstock.datastore.table.layout import AUDIO, AUDIO_BY_ALBUM, AUDIO_BY_ARTIST, Row
-from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
+from penstock.datastore.table.pages import (
+    Slice,
+    Window,
+    query_pages,
+    read_records,
+    slice_sorted,
+)
 from penstock.datastore.table.port import Attributes, Key, Query, Range
 
 LINKS: Final = 1_000
-"""The rows of an artist that are read at once."""
+"""The rows of an artist or an album that are read at once."""
+
+NO_ARTISTS: Final[Slice[Artist]] = Slice((), more=False, reached=None)
 
 _AT_ONCE: Final = 32
 """The albums whose first rows are read at once."""
@@ -94,17 +103,30 @@ class LibraryBrowser:
 
     async def page_of_albums(self, artist_id: str, window: Window) -> Slice[Album]:
         """List a page of `albums_of`; each page reads all rows of the artist."""
-        albums = await self.albums_of(artist_id)
-        if window.backward:
-            albums.reverse()
-        if window.after is not None:
-            after = window.after
-            albums = [
-                album
-                for album in albums
-                if (_position(album) < after if window.backward else _position(album) > after)
-            ]
-        return make_slice(albums, window, _position, more=False)
+        return slice_sorted(await self.albums_of(artist_id), window, _position)
+
+    async def page_of_artists(self, album_id: str, window: Window) -> Slice[Artist]:
+        """List a page of the artists of an album: all rows under `AUL:<title>:<album>:`.
+
+        Then BatchGets of its tracks and of `AR:<place>`, in the order of names.
+        """
+        key = AlbumKey.parse(album_id)
+        if key is None:
+            return NO_ARTISTS
+        prefix = AUDIO_BY_ALBUM.sk.prefix(key._asdict())
+        query = Query(partition=self._partition, range=Range(prefix))
+        pages = query_pages(self.access.table, query, LINKS)
+        links = [link async for page in pages for link in read_all(link_of, page)]
+        tracks = await self._reading.many([link.audio_id for link in links])
+        places = {
+            names.artist_place(name): None
+            for track in tracks
+            if isinstance(track, Audio)
+            for name in names.artists_of(track).values()
+        }
+        found = await self._reading.artists(list(places))
+        artists = [artist for artist in found if isinstance(artist, Artist)]
+        return slice_sorted(artists, window, lambda artist: names.artist_place(artist.name))
 
     async def first_tracks(self, album_ids: Sequence[str]) -> list[str | None]:
         """Get the id of the first track of each album, by disc and number; None without one."""

@@ -83,7 +83,7 @@ class Annotations:
         In no order that means anything.
         """
         prefix = ANNOTATION.sk.prefix({"kind": kind})
-        return await list_latest(self.access, prefix, window, _read_listed)
+        return await list_latest(self.access, prefix, window, annotation_of)
 
     async def one(self, thing: ThingKey) -> Annotation:
         """Read the annotation of a thing, consistently."""
@@ -160,7 +160,8 @@ def _has_row(thing: ThingKey) -> bool:
     return is_id(id) or kind in (Kind.ALBUM, Kind.ARTIST)
 
 
-def _read_listed(item: Attributes) -> Annotation:
+def annotation_of(item: Attributes) -> Annotation:
+    """The annotation in a row of a list, whose key names the thing."""
     found = ANNOTATION.sk.parse(str(item["sk"]))
     return load(Annotation, item, kind=Kind(found["kind"]), id=unescape(found["id"]))
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.audio.names import album_place
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.listening.annotations import Annotations, list_latest
+from penstock.datastore.listening.annotations import Annotations, ThingKey, list_latest
 from penstock.datastore.listening.records import Annotation, Kind, Play
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import load
@@ -48,17 +49,25 @@ class Plays:
         counts = 2 * play.listened_ms >= min(track.duration_ms, 2 * LONG_ENOUGH_MS)
         if counts:
             with suppress(_AlreadyCounted):
-                await commit(self.access.table, self._writes(play))
+                await commit(self.access.table, self._writes(play, track))
         return track, await annotations.one((Kind.AUDIO, play.audio_id)), counts
 
     async def page(self, window: Window) -> Slice[Play]:
         """List plays, latest first: `pk = U:<user>`, `sk` begins with `HI:`."""
         return await list_latest(self.access, PLAY.sk.prefix({}), window, _read_play)
 
-    def _writes(self, play: Play) -> list[Write]:
-        user = self.access.caller.user_id
-        item = PLAY.item(user=user, at=play.started_at, audio=play.audio_id)
-        key = Annotations(self.access).key((Kind.AUDIO, play.audio_id))
+    def _writes(self, play: Play, track: Audio) -> list[Write]:
+        item = PLAY.item(user=self.access.caller.user_id, at=play.started_at, audio=play.audio_id)
+        counted = Put({**item, "listenedMs": play.listened_ms}, Missing())
+        return [
+            Write(counted, lambda _: _AlreadyCounted()),
+            self._count_on((Kind.AUDIO, track.id), play),
+            self._count_on((Kind.ALBUM, album_place(track)), play),
+        ]
+
+    def _count_on(self, thing: ThingKey, play: Play) -> Write:
+        """Count a play of a track, or of its album."""
+        key = Annotations(self.access).key(thing)
         earlier = Write(Update(key=key, add={"playCount": 1}))
         latest = Update(
             key=key,
@@ -68,8 +77,7 @@ class Plays:
                 (Missing(LAST_PLAYED_AT), Compare(LAST_PLAYED_AT, "<", play.started_at))
             ),
         )
-        counted = Put({**item, "listenedMs": play.listened_ms}, Missing())
-        return [Write(counted, lambda _: _AlreadyCounted()), Write(latest, lambda _: earlier)]
+        return Write(latest, lambda _: earlier)
 
     def _check(self, play: Play) -> None:
         problems = []

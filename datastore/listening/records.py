@@ -18,8 +18,9 @@ class Annotation(StoredRecord, frozen=True, kw_only=True):
     """The caller's annotation of one thing: `pk = U:<user>, sk = AN:<kind>:<id>`.
 
     Albums and artists stand under their places in their lists. `rating` is 1 to 5. `position_ms` is
-    the position at which to resume a track, in milliseconds, `position_comment` a note on it. A
-    thing without an annotation has no row; it was never a favourite, played or rated.
+    the position at which to resume a track, in milliseconds, `position_comment` a note on it. Plays
+    of an album are those of its tracks. A thing without an annotation has no row; it was never a
+    favourite, played or rated.
     """
 
     kind: Kind

@@ -2,7 +2,7 @@
 
 import re
 from asyncio import gather
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -88,6 +88,19 @@ def make_slice(
     return Slice(tuple(reversed(kept)) if window.backward else tuple(kept), more, reached)
 
 
+def slice_sorted(
+    items: Iterable[T], window: Window, position: Callable[[T], str], *, descending: bool = False
+) -> Slice[T]:
+    """Make the slice of a list that is read whole, in the order of its positions."""
+    down = descending is not window.backward
+    placed = sorted(items, key=position, reverse=down)
+    if (after := window.after) is not None:
+        placed = [
+            item for item in placed if (position(item) < after if down else position(item) > after)
+        ]
+    return make_slice(placed, window, position, more=False)
+
+
 SEARCHED: Final = 100
 MAX_SEARCHES: Final = 20
 
@@ -101,15 +114,18 @@ async def read_existing(
     read_links: Callable[[Window], Awaitable[Slice[T]]],
     load: Callable[[Sequence[T]], Awaitable[Sequence[U | None]]],
     is_exhausted: Callable[[], bool] = _never,
+    *,
+    sparse: bool = False,
 ) -> Slice[U]:
     """One page of the things behind the links of a list; links to deleted things are passed over.
 
     Where some are passed over, the search goes on until the page is full, and ends early after
     MAX_SEARCHES reads or where a budget `is_exhausted`, even with nothing found; the next page then
     begins behind the last link that was read. `load` gives one answer for each link, None for a
-    deleted thing.
+    deleted thing. In a `sparse` list most links lead to nothing, also the last ones.
     """
-    page, found = window, list[tuple[str, U]]()
+    page = replace(window, size=max(window.size, SEARCHED)) if sparse else window
+    found = list[tuple[str, U]]()
     for _ in range(MAX_SEARCHES):
         links = await read_links(page)
         things = await load([link for _, link in links.entries])
@@ -123,7 +139,9 @@ async def read_existing(
             break
         page = Window(size=SEARCHED, after=links.reached, backward=window.backward)
     kept, is_full = found[: window.size], len(found) > window.size
-    reached = kept[-1][0] if is_full else links.reached
+    at_end = sparse and not links.more
+    last = kept[-1][0] if kept else window.after
+    reached = last if is_full or at_end else links.reached
     ordered = tuple(reversed(kept)) if window.backward else tuple(kept)
     return Slice(ordered, is_full or links.more, reached)
 
@@ -174,11 +192,13 @@ class Queryable(Protocol):
     async def query(self, query: Query) -> Page: ...
 
 
-async def query_pages(table: Queryable, query: Query) -> AsyncIterator[Sequence[Attributes]]:
+async def query_pages(
+    table: Queryable, query: Query, size: int = PAGE
+) -> AsyncIterator[Sequence[Attributes]]:
     """Yield the items of a query page by page; the next page is read when the caller wants it."""
     after = query.after
     while True:
-        page = await table.query(replace(query, after=after, limit=PAGE))
+        page = await table.query(replace(query, after=after, limit=size))
         yield page.items
         if page.last is None:
             return

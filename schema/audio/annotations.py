@@ -56,15 +56,16 @@ class AnnotationFields:
 
 
 @strawberry.type
-class ListeningFields(AnnotationFields):
-    """The annotation fields of a track; a base, not a type of the schema."""
+class PlayFields(AnnotationFields):
+    """The annotation fields of what is played; a base, not a type of the schema."""
 
     @strawberry.field(
-        description="The number of plays by the caller that `recordPlay` has counted."
+        description="The number of plays by the caller that `recordPlay` has counted; those of an "
+        "album are the plays of its tracks."
     )
     @staticmethod
-    async def play_count(audio: strawberry.Parent[Audio], info: Info) -> int:
-        return (await _load_annotation(info, audio)).play_count
+    async def play_count(thing: strawberry.Parent[Thing], info: Info) -> int:
+        return (await _load_annotation(info, thing)).play_count
 
     @strawberry.field(
         graphql_type=DateTime | None,
@@ -72,8 +73,13 @@ class ListeningFields(AnnotationFields):
         "is none.",
     )
     @staticmethod
-    async def last_played_at(audio: strawberry.Parent[Audio], info: Info) -> str | None:
-        return (await _load_annotation(info, audio)).last_played_at
+    async def last_played_at(thing: strawberry.Parent[Thing], info: Info) -> str | None:
+        return (await _load_annotation(info, thing)).last_played_at
+
+
+@strawberry.type
+class ListeningFields(PlayFields):
+    """The annotation fields of a track; a base, not a type of the schema."""
 
     @strawberry.field(
         description="The position at which the caller resumes the track, in milliseconds from its "

@@ -14,6 +14,7 @@ from penstock.datastore.name_search.words import NameFilter as FilterByName
 from penstock.datastore.table.pages import Slice, Window
 from penstock.graphql_jit import projected_attributes
 from penstock.resolvers import audio
+from penstock.schema.audio.album_orders import AlbumOrder, AlbumOrderArgument, read_ordered
 from penstock.schema.audio.tracks import Album, Artist, Audio, AudioLink, Genre
 from penstock.schema.core.context import (
     After,
@@ -257,12 +258,14 @@ class AudioQuery:
 
     @strawberry.field(
         graphql_type=Connection[Album],
-        description="The albums of the caller's library, each once, sorted by name.",
+        description="The albums of the caller's library, each once, sorted by name or as `order` "
+        "says.",
     )
     @staticmethod
     async def albums(
         info: Info,
         prefix: PrefixArgument = UNSET,
+        order: AlbumOrderArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
@@ -272,6 +275,8 @@ class AudioQuery:
             page_from_arguments(first, after, last, before),
             info.context.session.audio.lists,
         )
+        if order and order is not AlbumOrder.NAME:
+            return await read_ordered(info, order, unset_to_none(prefix), page)
         return await _read_names(info, "albums", prefix, page, lists.get_album_by_user_id)
 
     @strawberry.field(

@@ -8,7 +8,7 @@ from penstock.datastore.listening import records
 from penstock.datastore.playlists import records as playlist_records
 from penstock.resolvers import listening
 from penstock.schema.audio.playlists import Playlist
-from penstock.schema.audio.tracks import Audio
+from penstock.schema.audio.tracks import Album, Artist, Audio
 from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.relay import Connection, page_from_arguments, read_connection
 from penstock.schema.core.scalars import DateTime
@@ -83,6 +83,46 @@ class ListeningViewer:
             ("favouriteAudio",),
             page_from_arguments(first, after, last, before),
             lambda window: listening.favourite_audio(info.context, window),
+        )
+
+    @strawberry.field(
+        graphql_type=Connection[Album],
+        description="The caller's favourite albums, the most recently chosen first. One whose "
+        "last track was deleted is left out.",
+    )
+    @staticmethod
+    async def favourite_albums(
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[audio_records.Album]:
+        return await read_connection(
+            info,
+            ("favouriteAlbums",),
+            page_from_arguments(first, after, last, before),
+            lambda window: listening.favourite_albums(info.context, window),
+        )
+
+    @strawberry.field(
+        graphql_type=Connection[Artist],
+        description="The caller's favourite artists, the most recently chosen first. One whose "
+        "last track was deleted is left out.",
+    )
+    @staticmethod
+    async def favourite_artists(
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[audio_records.Artist]:
+        return await read_connection(
+            info,
+            ("favouriteArtists",),
+            page_from_arguments(first, after, last, before),
+            lambda window: listening.favourite_artists(info.context, window),
         )
 
     @strawberry.field(

@@ -11,7 +11,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.objects import port
 from penstock.graphql_jit import reads_attributes
 from penstock.resolvers import audio
-from penstock.schema.audio.annotations import AnnotationFields, ListeningFields
+from penstock.schema.audio.annotations import AnnotationFields, ListeningFields, PlayFields
 from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import (
@@ -248,7 +248,7 @@ class Artist(Node, AnnotationFields):
 @strawberry.type(
     description="An album of the caller's library, identified by its artist and its name."
 )
-class Album(Node, AnnotationFields):
+class Album(Node, PlayFields):
     name: str = strawberry.field(
         description="The name of the album, as it was first written or last corrected by an "
         "edit of one of its tracks."
@@ -304,6 +304,28 @@ class Album(Node, AnnotationFields):
             lambda window: audio.load_linked_tracks(
                 info.context, window, partial(lists.by_album, album.id)
             ),
+        )
+
+    @strawberry.field(
+        graphql_type=Connection["Artist"],
+        description="The artists of the album and of its tracks, each once, sorted by name. Each "
+        "page reads all tracks of the album.",
+    )
+    @staticmethod
+    async def artists(
+        album: strawberry.Parent[records.Album],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Artist]:
+        browsing = info.context.session.audio.browsing
+        return await read_connection(
+            info,
+            ("artists of album", album.id),
+            page_from_arguments(first, after, last, before),
+            lambda window: browsing.page_of_artists(album.id, window),
         )
 
 

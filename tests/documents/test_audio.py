@@ -11,12 +11,15 @@ import pytest
 from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
+from penstock.datastore.audio.names import album_key
+from penstock.datastore.audio.records import Album
 from penstock.datastore.errors import NotFound, ObjectTaken
+from penstock.datastore.listening.records import Play
 from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
-from tests.datastore.audio.sample_library import BOB, draft, drift, listener
+from tests.datastore.audio.sample_library import ANN, BOB, draft, drift, listener
 from tests.datastore.audio.sample_uploads import TAGS, open_files, single_chunk, sound
 from tests.support.sample_resources import walk
 from tests.support.table_interceptors import TracedTable
@@ -220,6 +223,58 @@ async def test_albums_of_an_artist(store: Store) -> None:
             assert await walk(page, size, backward=backward) == albums
     (theirs,) = await listener(store, BOB).browsing.albums_of(artist.id)
     assert (theirs.name, theirs.count) == ("Live", 1)
+
+
+async def test_artists_of_an_album(store: Store) -> None:
+    """list the artists of an album"""
+    library = await shelf(store)
+    track = await library.adding.add(*draft("9", "t9", "Bon", album="Live", album_artist="AC/DC"))
+    id = album_key(track).id
+    found = await walk(lambda window: library.browsing.page_of_artists(id, window))
+    assert [artist.name for artist in found] == ["AC/DC", "Bon"]
+    assert await walk(lambda window: library.browsing.page_of_artists("none", window)) == []
+
+
+async def album_names(read: Callable[[Window], Awaitable[Slice[Album]]]) -> list[str]:
+    return [album.name for album in await walk(read)]
+
+
+async def test_newest_albums(store: Store) -> None:
+    """list albums by when they came"""
+    library = await shelf(store)
+    albums = store.open_session(ANN).listening.albums
+    assert sorted(await album_names(albums.newest)) == ["Black", "Live"]
+    for album in ("Live", "Black"):
+        await library.adding.add(*draft(album, "t9", "AC/DC", album=album))
+        assert (await album_names(albums.newest))[0] == album
+
+
+async def test_albums_by_year(store: Store) -> None:
+    """list albums by year"""
+    library = await shelf(store)
+    await library.adding.add(*draft("9", "t9", "AC/DC", album="Live", year=1992))
+    albums = store.open_session(ANN).listening.albums
+    assert await album_names(albums.by_year) == ["Live", "Black"]
+
+
+async def test_albums_by_plays(store: Store) -> None:
+    """list albums by their plays"""
+    library = await shelf(store)
+    session = store.open_session(ANN)
+    ((_, track), *_) = (await library.lists.audios(Window())).entries
+    at = "2022-08-10T23:55:20.322Z"
+    await session.listening.plays.record(
+        Play(audio_id=track.id, started_at=at, listened_ms=240_000)
+    )
+    for read in (session.listening.albums.most_played, session.listening.albums.recently_played):
+        assert await album_names(read) == [track.album]
+
+
+async def test_albums_at_random(store: Store) -> None:
+    """list albums at random"""
+    await shelf(store)
+    albums = store.open_session(ANN).listening.albums
+    assert sorted(await album_names(albums.at_random)) == ["Black", "Live"]
 
 
 async def test_times_of_albums(store: Store) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import pytest
-from graphql import GraphQLObjectType
+from graphql import GraphQLEnumType, GraphQLObjectType
 
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.executions.workers import WorkerKind
@@ -16,7 +16,7 @@ from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from tests.datastore.ngsi.sample_destinations import open_embedded
 from tests.datastore.ngsi.stored_samples import store_dead_letter, store_locations, store_samples
-from tests.schema.audio.list_cases import AUDIO_LISTS, audio_catalogue
+from tests.schema.audio.list_cases import A0, AUDIO_LISTS, BIG_PINK, THE_BAND, audio_catalogue
 from tests.schema.audio.sample_playlists import (
     ADD_ENTRIES,
     CREATE_PLAYLIST,
@@ -593,7 +593,7 @@ async def listen(ask: Ask) -> None:
         await ask.input(ADD_ENTRIES, id=id, audioIds=audio)
     watch = Watch()
     timed = Ask(Store(ask.store.table, Clock(now=watch)))
-    for id in (mixes[0], a, b, mixes[2]):
+    for id in (mixes[0], a, b, mixes[2], BIG_PINK, THE_BAND, A0):
         await timed.input(SET_FAVOURITE, id=id, favourite=True)
         watch.move(timedelta(seconds=1))
     for n in range(3):
@@ -724,7 +724,11 @@ async def test_a_cursor_opens_only_in_the_list_and_for_the_caller_that_it_was_ma
         assert told.errors or told.data == {"around": None}, name
 
 
-OLDEST_FIRST = {"Query.runs", "NgsiAttribute.series"}
+USUAL_ORDERS = {
+    "Query.runs": "OLDEST_FIRST",
+    "NgsiAttribute.series": "OLDEST_FIRST",
+    "Query.albums": "NAME",
+}
 UNORDERED = {"audio of an artist", "audio of an album", "audio of a bucket"}
 
 
@@ -737,11 +741,13 @@ async def test_a_cursor_of_the_usual_order_opens_with_that_order_spelled_out_and
         of, _, field = listing.field.partition(".")
         made = types[of]
         assert isinstance(made, GraphQLObjectType)
-        if "order" not in made.fields[field].args or "order:" in listing.arguments:
+        argument = made.fields[field].args.get("order")
+        if argument is None or "order:" in listing.arguments:
             continue
+        assert isinstance(argument.type, GraphQLEnumType)
         cursor = (await read_page(listed_store, name, first=1))[1]["endCursor"]
         opened = set()
-        for order in ("NEWEST_FIRST", "OLDEST_FIRST"):
+        for order in argument.type.values:
             spelled = listing._replace(arguments=f"order: {order} {listing.arguments}")
             answer = await listed_store(spelled.document(), {"first": 100, "after": cursor})
             if not answer.errors:
@@ -750,10 +756,10 @@ async def test_a_cursor_of_the_usual_order_opens_with_that_order_spelled_out_and
             else:
                 (error,) = answer.errors
                 assert error["extensions"]["code"] == "BAD_USER_INPUT", name
-        usual = "OLDEST_FIRST" if listing.field in OLDEST_FIRST else "NEWEST_FIRST"
+        usual = USUAL_ORDERS.get(listing.field, "NEWEST_FIRST")
         assert opened == (set() if name in UNORDERED else {usual}), name
         seen.add(listing.field)
-    assert seen >= OLDEST_FIRST
+    assert seen >= USUAL_ORDERS.keys()
 
 
 async def test_what_comes_and_goes_between_pages_neither_hides_nor_repeats_the_rest(

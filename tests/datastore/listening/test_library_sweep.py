@@ -21,6 +21,7 @@ from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.port import Table
+from penstock.datastore.text import escape
 from tests.datastore.audio.sample_library import ANN, BOB, add, drift, library_rows
 from tests.datastore.audio.sample_uploads import (
     COVER,
@@ -89,7 +90,8 @@ async def test_annotations_of_deleted_things_go_and_all_others_stay(store: Store
     for thing in things:
         await annotate(ann, thing)
     await annotate(bob, (Kind.AUDIO, theirs.id))
-    kept = {tracks[1].id: 3, mixes[1].id: 2, theirs.id: 3}
+    played = {escape(album_place(theirs)): 2}
+    kept = {tracks[1].id: 3, mixes[1].id: 2, theirs.id: 3, **played}
     await ann.audio.removing.delete(tracks[0].id)
     await ann.audio.removing.delete(tracks[2].id)
     await ann.playlists.deleting.delete(mixes[0].id)

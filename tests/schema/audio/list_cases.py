@@ -35,6 +35,7 @@ def by_hash(*names: str) -> list[str]:
 
 ALL = [{"title": "x"}, *({"title": f"t{n}"} for n in by_hash("0", "1", "2"))]
 THE_BAND = GlobalId("Artist", artist_place("The Band")).encode()
+A0 = GlobalId("Artist", artist_place("a0")).encode()
 BIG_PINK = GlobalId(
     "Album", album_place(Tags(title="t", artists=("The Band",), album="Big Pink"))
 ).encode()
@@ -79,6 +80,15 @@ AUDIO_LISTS: dict[str, Row] = {
     "artists": ("Query.artists", ("artists",), "", "name", ARTISTS),
     "artists by prefix": ("Query.artists", ("artists",), 'prefix: "A"', "name", ARTISTS[:3]),
     "albums": ("Query.albums", ("albums",), "", "name", ["[Unknown Album]", "Big Pink"]),
+    **{
+        f"albums, {order}": ("Query.albums", ("albums",), f"order: {order}", "name", found)
+        for order, found in (
+            ("NEWEST", ["[Unknown Album]", "Big Pink"]),
+            ("YEAR", ["[Unknown Album]", "Big Pink"]),
+            ("MOST_PLAYED", ["Big Pink"]),
+            ("RECENTLY_PLAYED", ["Big Pink"]),
+        )
+    },
     "genres": ("Query.genres", ("genres",), "", "name", ["Jazz", "Rock"]),
     "storages": ("Query.storages", ("storages",), "", "name", ["s1", "s0"]),
     "an artist's audio": (
@@ -94,6 +104,27 @@ AUDIO_LISTS: dict[str, Row] = {
         "",
         "name",
         ["Big Pink"],
+    ),
+    "an album's artists": (
+        "Album.artists",
+        (f'node(id: "{BIG_PINK}")', "...on Album", "artists"),
+        "",
+        "name",
+        ["a0", "a1", "a2", "The Band"],
+    ),
+    "favourite albums": (
+        "Viewer.favouriteAlbums",
+        ("viewer", "favouriteAlbums"),
+        "",
+        "name",
+        ["Big Pink"],
+    ),
+    "favourite artists": (
+        "Viewer.favouriteArtists",
+        ("viewer", "favouriteArtists"),
+        "",
+        "name",
+        ["a0", "The Band"],
     ),
     "an album's audio": (
         "Album.audios",

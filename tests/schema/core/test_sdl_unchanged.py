@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "70b26cee6d2c61c7502829937427c75669767a4b26c6a62b323c494df025892f"
+STRUCTURE = "4528ee0b36e33a78895075429b9eac27b109aab7c32fd2a37c37def86c3489be"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -1,0 +1,151 @@
+"""The orders of the caller's albums beside that of names: by time, by year, by plays, at random."""
+
+from asyncio import gather
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from secrets import token_hex
+from typing import Final, TypeVar
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.audio import names
+from penstock.datastore.audio.browsing import LINKS
+from penstock.datastore.audio.lists import LibraryLists
+from penstock.datastore.audio.records import Album, Audio
+from penstock.datastore.audio.tracks import TrackReader, album_of, link_of
+from penstock.datastore.listening.annotations import annotation_of
+from penstock.datastore.listening.records import Annotation, Kind
+from penstock.datastore.table.items import read_all
+from penstock.datastore.table.layout import ALBUM, ANNOTATION, AUDIO_BY_ALBUM, Row
+from penstock.datastore.table.pages import (
+    Slice,
+    Window,
+    query_pages,
+    read_existing,
+    slice_sorted,
+)
+from penstock.datastore.table.port import Attributes, Query, Range
+
+T = TypeVar("T")
+
+ALBUM_FIELDS: Final = frozenset(
+    ("id", "artists", "album", "album_artist", "album_mbid", "compilation")
+)
+"""The fields of a track that tell its album."""
+
+_AT_ONCE: Final = 32
+"""The albums whose rows are read at once."""
+
+_MOST_PLAYS: Final = 10**12
+_MOST_YEARS: Final = 9_999
+
+
+@dataclass(frozen=True, slots=True)
+class AlbumLists:
+    """The lists of the caller's albums in other orders than that of names."""
+
+    access: Access
+
+    async def newest(self, window: Window) -> Slice[Album]:
+        """List albums by their newest track: `sk` begins with `AU:`, then `AUL:<title>:<album>:`.
+
+        An album stands at its newest track, which the rows of all its tracks tell. A page that
+        reads very much ends early.
+        """
+        newest: dict[names.AlbumKey, str] = {}
+        read = partial(LibraryLists(self.access).audios, projection=ALBUM_FIELDS)
+        load = partial(self._albums_that_end, newest)
+        return await read_existing(window, read, load, sparse=True)
+
+    async def by_year(self, window: Window) -> Slice[Album]:
+        """List albums by year, the latest first: all rows whose `sk` begins with `AL:`, sorted."""
+        return slice_sorted(await self._read_albums(), window, _year_position)
+
+    async def most_played(self, window: Window) -> Slice[Album]:
+        """List the albums that were played, by their plays: all rows under `AN:AL:`, sorted."""
+        return await self._by_annotations(window, _plays_position)
+
+    async def recently_played(self, window: Window) -> Slice[Album]:
+        """List the albums that were played, by their latest play: all rows under `AN:AL:`."""
+        return await self._by_annotations(window, _latest_position, descending=True)
+
+    async def at_random(self, window: Window) -> Slice[Album]:
+        """List all albums in an order that is drawn anew: all rows under `AL:`, sorted.
+
+        The positions name the order, so that the pages of one list belong together.
+        """
+        drawn = token_hex(8) if window.after is None else window.after.partition(":")[0]
+
+        def position(album: Album) -> str:
+            return f"{drawn}:{sha256(f'{drawn}:{album.id}'.encode()).hexdigest()}"
+
+        return slice_sorted(await self._read_albums(), window, position)
+
+    async def _albums_that_end(
+        self, newest: dict[names.AlbumKey, str], tracks: Sequence[Audio]
+    ) -> list[Album | None]:
+        """The albums of which these are the newest tracks; None for other tracks."""
+        await self._find_newest(newest, {names.album_key(track) for track in tracks})
+        ends = [track for track in tracks if newest.get(names.album_key(track)) == track.id]
+        found = await self._existing_albums([names.album_place(track) for track in ends])
+        albums = {track.id: album for track, album in zip(ends, found, strict=True)}
+        return [albums.get(track.id) for track in tracks]
+
+    async def _find_newest(
+        self, newest: dict[names.AlbumKey, str], wanted: set[names.AlbumKey]
+    ) -> None:
+        missing = sorted(wanted - newest.keys())
+        self.access.payments.promise_calls(len(missing))
+        for start in range(0, len(missing), _AT_ONCE):
+            part = missing[start : start + _AT_ONCE]
+            found = await gather(*map(self._newest_track, part))
+            newest.update(zip(part, found, strict=True))
+
+    async def _newest_track(self, album: names.AlbumKey) -> str:
+        """The id of the album's newest track, empty without one: ids are made in order."""
+        rows = self._read_rows(link_of, AUDIO_BY_ALBUM, **album._asdict())
+        return max([link.audio_id async for link in rows], default="")
+
+    async def _by_annotations(
+        self, window: Window, position: Callable[[Annotation], str], *, descending: bool = False
+    ) -> Slice[Album]:
+        notes = self._read_rows(annotation_of, ANNOTATION, kind=Kind.ALBUM)
+        played = [note async for note in notes if note.play_count]
+
+        async def read(part: Window) -> Slice[Annotation]:
+            return slice_sorted(played, part, position, descending=descending)
+
+        async def load(part: Sequence[Annotation]) -> list[Album | None]:
+            return await self._existing_albums([note.id for note in part])
+
+        return await read_existing(window, read, load)
+
+    async def _read_albums(self) -> list[Album]:
+        return [album async for album in self._read_rows(album_of, ALBUM)]
+
+    async def _existing_albums(self, places: Sequence[str]) -> list[Album | None]:
+        found = await TrackReader(self.access).albums(places)
+        return [album if isinstance(album, Album) else None for album in found]
+
+    async def _read_rows(
+        self, read: Callable[[Attributes], T], row: Row, **values: str
+    ) -> AsyncIterator[T]:
+        """Read all rows of a kind with these values, in pages of LINKS."""
+        pk = row.pk.fill({"user": self.access.caller.user_id})
+        query = Query(partition=pk, range=Range(row.sk.prefix(values)))
+        async for page in query_pages(self.access.table, query, LINKS):
+            for record in read_all(read, page):
+                yield record
+
+
+def _year_position(album: Album) -> str:
+    return f"{_MOST_YEARS - album.year:04}:{names.album_place_of(album)}"
+
+
+def _plays_position(note: Annotation) -> str:
+    return f"{_MOST_PLAYS - note.play_count:012}:{note.id}"
+
+
+def _latest_position(note: Annotation) -> str:
+    return f"{note.last_played_at}:{note.id}"
