@@ -3,11 +3,14 @@
 import asyncio
 from asyncio import to_thread
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import aioboto3
+from aiobotocore.config import AioConfig  # noqa: TID251 - here the rule is kept
 from aiobotocore.session import AioSession
 from botocore.loaders import Loader, create_loader
+
+from penstock.datastore.aws_answers import DirectSession
 
 _WARMED_SERVICES: Final[set[str]] = set()
 _SESSION_VARIABLES: Final = {"region": ("region", ["AWS_REGION", "AWS_DEFAULT_REGION"], None, None)}
@@ -22,6 +25,11 @@ def aws_session(
     return aioboto3.Session(
         access_key, secret_key, aws_session_token=token, botocore_session=session
     )
+
+
+def client_config(session: type[DirectSession] = DirectSession, **options: Any) -> AioConfig:
+    """Make the configuration of a client that bounds answers and follows no redirect."""
+    return AioConfig(http_session_cls=session, **options)
 
 
 def shared_loader_session() -> AioSession:

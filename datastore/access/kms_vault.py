@@ -4,11 +4,10 @@ from base64 import b64decode, b64encode
 from contextlib import AsyncExitStack
 from typing import Any, Final, Self
 
-from aiobotocore.config import AioConfig
 from botocore.exceptions import ClientError
 
 from penstock.datastore.access.vault import SecretContext, TamperedSecret
-from penstock.datastore.aws_session import aws_session
+from penstock.datastore.aws_session import aws_session, client_config
 from penstock.datastore.dynamodb.failures import LOST_ANSWER, error_code, own_credentials
 from penstock.datastore.errors import Unavailable
 
@@ -30,7 +29,7 @@ class KmsVault:
         cls, key_id: str, *, region: str | None = None, endpoint_url: str | None = None
     ) -> Self:
         """Make the client; nothing is sent. Credentials come from AWS's ordinary chain."""
-        config = AioConfig(
+        config = client_config(
             connect_timeout=SECONDS,
             read_timeout=SECONDS,
             retries={"mode": "standard", "total_max_attempts": 2},

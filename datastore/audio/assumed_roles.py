@@ -5,11 +5,10 @@ from contextlib import AsyncExitStack
 from hashlib import sha256
 from typing import Any, Final, Self
 
-from aiobotocore.config import AioConfig
 from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.datastore.audio.sources import RoleCredentials
-from penstock.datastore.aws_session import aws_session
+from penstock.datastore.aws_session import aws_session, client_config
 from penstock.datastore.dynamodb.failures import LOST_ANSWER
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.objects.port import Credentials
@@ -28,7 +27,9 @@ class StsRoles:
     @classmethod
     async def open(cls, *, region: str | None = None, endpoint_url: str | None = None) -> Self:
         """Make the client without sending a request; credentials come from AWS's default chain."""
-        config = AioConfig(connect_timeout=STS_TIMEOUT_SECONDS, read_timeout=STS_TIMEOUT_SECONDS)
+        config = client_config(
+            connect_timeout=STS_TIMEOUT_SECONDS, read_timeout=STS_TIMEOUT_SECONDS
+        )
         held = AsyncExitStack()
         client = aws_session().client(
             "sts", region_name=region, endpoint_url=endpoint_url, config=config

@@ -6,18 +6,32 @@ from io import BytesIO
 from typing import Any
 
 import aioboto3
-from aiobotocore.config import AioConfig
 from aiobotocore.parsers import AioJSONParser, AioResponseParserFactory
 from aiobotocore.session import AioSession
 from botocore import xform_name
 from botocore.awsrequest import AWSPreparedRequest
 
+from penstock.datastore.aws_answers import BoundedResponse, DirectSession
+from penstock.datastore.aws_session import client_config
 from penstock.datastore.dynamodb import protocol
+from penstock.datastore.dynamodb.connections import MAX_BODY_BYTES
 from penstock.datastore.dynamodb.protocol import AccessKey, ClientLimits
 from penstock.datastore.dynamodb.responses import parse_answer
 from penstock.datastore.dynamodb.wire import Raw
 
 STREAMED_BYTES = 2**20
+
+
+class TableResponse(BoundedResponse):
+    """An answer of DynamoDB, which may have whole pages of items, also in an error."""
+
+    most_bytes = most_error_bytes = most_markup = MAX_BODY_BYTES
+
+
+class TableSession(DirectSession):
+    """The HTTP session of this client."""
+
+    response_class = TableResponse
 
 
 class RawJSONParser(AioJSONParser):  # type: ignore[misc]  # aiobotocore has no types
@@ -82,8 +96,9 @@ def _stream_large_body(request: AWSPreparedRequest, **_: object) -> None:
         request.body = BytesIO(request.body)
 
 
-def _config(limits: ClientLimits) -> AioConfig:
-    return AioConfig(
+def _config(limits: ClientLimits) -> Any:
+    return client_config(
+        TableSession,
         user_agent=protocol.user_agent(),
         parameter_validation=False,
         max_pool_connections=limits.connections,

@@ -8,16 +8,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
-from aiobotocore.config import AioConfig
-from aiobotocore.httpsession import AIOHTTPSession
 from botocore.exceptions import BotoCoreError, IncompleteReadError
 
-from penstock.datastore.aws_session import aws_session
+from penstock.datastore.aws_session import aws_session, client_config
 from penstock.datastore.dynamodb.failures import LOST_ANSWER, own_credentials
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.errors import NotFound, RequestRefused, Unavailable
 from penstock.datastore.objects import port
-from penstock.datastore.objects.foreign_answers import DirectSession
 from penstock.datastore.objects.port import (
     LISTING,
     Chunks,
@@ -70,6 +67,7 @@ async def open_client(
         # aiohttp accepts the argument, but aiobotocore's check of arguments does not know it.
         session = entered._endpoint.http_session  # noqa: SLF001
         session._connector_args["socket_factory"] = sockets  # noqa: SLF001
+    if sockets is not None or place.endpoint_url is not None:
         entered.meta.events.register("before-call.s3", _keep_region)
     return entered
 
@@ -79,11 +77,11 @@ def _keep_region(params: dict[str, Any], **_: Any) -> None:
     params["context"].setdefault("s3_redirect", {})["redirected"] = True
 
 
-def _config(place: BucketLocation, sockets: SocketFactory | None) -> AioConfig:
+def _config(place: BucketLocation, sockets: SocketFactory | None) -> Any:
     patience = OWN_PATIENCE if sockets is None else USER_PATIENCE
     # S3's certificate matches no bucket name with dots; other stores need paths anyway.
     style = "path" if place.endpoint_url or "." in place.bucket else "virtual"
-    return AioConfig(
+    return client_config(
         signature_version="s3v4",
         s3={"addressing_style": style},
         max_pool_connections=CONNECTIONS,
@@ -94,7 +92,6 @@ def _config(place: BucketLocation, sockets: SocketFactory | None) -> AioConfig:
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
         proxies=None if sockets is None else {},
-        http_session_cls=AIOHTTPSession if sockets is None else DirectSession,
     )
 
 
@@ -143,8 +140,8 @@ class S3Files:
     ) -> Self:
         """Make the client; nothing is sent. By default credentials come from AWS's ordinary chain.
 
-        With `sockets` it makes every connection, none goes through a proxy, no redirect is
-        followed, and calls have the patience for users' buckets. Signed URLs lead to
+        With `sockets` it makes every connection, none goes through a proxy, and calls have the
+        patience for users' buckets. Signed URLs lead to
         `endpoint_url`, so clients must be able to reach it as well.
         """
         held = AsyncExitStack()

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore import aws_answers
 from penstock.datastore.audio import import_job, user_buckets
 from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.jobs.jobs import Job, JobState, find_jobs
-from penstock.datastore.objects import foreign_answers, s3
+from penstock.datastore.objects import s3
 from penstock.datastore.objects.s3 import Patience
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
@@ -47,7 +48,7 @@ HEAD = {
     "last-modified": "Thu, 01 Jan 2026 00:00:00 GMT",
     "content-type": "audio/mpeg",
 }
-MANY = foreign_answers.MAX_MARKUP
+MANY = aws_answers.MAX_MARKUP
 LISTS = {
     "more keys than asked for": Answer(
         200, listing("".join(entry(f"{number:04}") for number in range(1_001)))
@@ -55,7 +56,7 @@ LISTS = {
     "elements without end": Answer(200, listing("<a/>" * MANY)),
     "a deep tree": Answer(200, b"<a>" * MANY),
     "a deep error": Answer(400, b"<a>" * MANY),
-    "a long error": Answer(400, b" " * (foreign_answers.MAX_ERROR_BYTES + 1)),
+    "a long error": Answer(400, b" " * (aws_answers.MAX_ERROR_BYTES + 1)),
     "a size that is no number": Answer(200, listing(entry("a", "x"))),
     "a size of 5,000 digits": Answer(200, listing(entry("a", "9" * 5_000))),
 }
@@ -137,7 +138,7 @@ async def test_an_endless_answer_is_read_as_far_as_one_of_s3(
         connection = await library.connections.add_keys("n", "my-music", REGION, KEYS, url)
         assert await failure_of(list_bucket(library, connection.id)) == ONE_FAILURE
         assert 1 <= len(service.sent) <= 2
-        assert max(service.sent) <= getattr(foreign_answers, most) + IN_SOCKETS
+        assert max(service.sent) <= getattr(aws_answers, most) + IN_SOCKETS
 
 
 class InterimService:

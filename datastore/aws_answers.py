@@ -1,10 +1,11 @@
-"""HTTP for users' buckets, whose answers are read only as far as S3's ever reach.
+"""HTTP for the clients of AWS's library, whose answers are read only as far as AWS's ever reach.
 
-AWS's library reads every answer but that of a file whole, and parses it in the event loop. So what
-a user's server sends is bounded here, in bytes and in elements, before the library sees it.
+The library reads every answer but that of a file whole, parses it in the event loop, and follows
+redirects with the body and the token of the session. So what a service sends is bounded here, in
+bytes and in elements, before the library sees it: it may be any, a user's or one of AWS's.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from aiobotocore.httpsession import AIOHTTPSession
 from aiohttp import ClientPayloadError, ClientResponse, DummyCookieJar
@@ -53,7 +54,11 @@ class _OpenedConnection:
 
 
 class BoundedResponse(ClientResponse):
-    """An answer that is read whole only if it is no larger than one of S3."""
+    """An answer that is read whole only if it is no larger than one of S3, KMS or STS."""
+
+    most_bytes: ClassVar[int] = MAX_LIST_BYTES
+    most_error_bytes: ClassVar[int] = MAX_ERROR_BYTES
+    most_markup: ClassVar[int] = MAX_MARKUP
 
     async def start(self, connection: Any) -> ClientResponse:
         """Read the head, behind a few interim answers; the library would read them without end."""
@@ -74,7 +79,7 @@ class BoundedResponse(ClientResponse):
         return self._body
 
     async def _read_bounded(self) -> bytes:
-        most = MAX_ERROR_BYTES if self.status >= 300 else MAX_LIST_BYTES
+        most = self.most_error_bytes if self.status >= 300 else self.most_bytes
         blocks, size = list[bytes](), 0
         while block := await self.content.read(_BLOCK):
             blocks.append(block)
@@ -82,7 +87,7 @@ class BoundedResponse(ClientResponse):
             if size > most:
                 raise ClientPayloadError(f"the answer has more than {most} bytes")
         body = b"".join(blocks)
-        if body.count(b"<") > MAX_MARKUP:
+        if body.count(b"<") > self.most_markup:
             raise ClientPayloadError("the answer has too many elements")
         return body
 
@@ -97,11 +102,13 @@ class DirectRequests(NamedTuple):
 
 
 class DirectSession(AIOHTTPSession):  # type: ignore[misc]  # the library has no types
-    """The HTTP session of a user's bucket: the user's answers do not choose where requests go."""
+    """The HTTP session of a client: no answer chooses where requests go."""
+
+    response_class: ClassVar[type[ClientResponse]] = BoundedResponse
 
     async def _get_session(self, proxy_url: str | None) -> DirectRequests:
         session = await super()._get_session(proxy_url)
-        session._response_class = BoundedResponse  # noqa: SLF001 - the library makes the session
-        # S3 sets no cookies, and a jar keeps as many as answers set, in memory and in requests.
+        session._response_class = self.response_class  # noqa: SLF001 - the library makes the session
+        # AWS sets no cookies, and a jar keeps as many as answers set, in memory and in requests.
         session._cookie_jar = DummyCookieJar()  # noqa: SLF001
         return DirectRequests(session)
