@@ -1,10 +1,11 @@
 """Reports of work in the background: executions, jobs, and runs of manifests.
 
 Metrics, logs and traces take from them ids that the server made, counts and times, and no name,
-message or value of a user.
+message or value of a user: only catalogues of data, which an operator chose, read the subject of a
+run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -106,12 +107,34 @@ class RunChange(StrEnum):
     LOADED = "loaded"
     FAILED = "failed"
     GIVEN_UP = "given_up"
+    CLAIM_LOST = "claim_lost"
+
+
+class RunSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is about, by names that users gave, after a change.
+
+    It is for catalogues of data, which are told what was made of what. Metrics, logs and traces
+    have none of it.
+    """
+
+    group: str
+    manifest: str
+    folder: str
+    fence: int
+    pipeline: str | None = None
+    saved_to: str | None = None
+    types: tuple[str, ...] = ()
+    counts: Mapping[str, int] = {}
+    tags: tuple[tuple[str, str], ...] = ()
+    batch: str | None = None
+    error: str | None = None
 
 
 class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """One change of a run in one stage, at an epoch time in seconds, after it was committed.
 
-    The `claim` is the key of the claim, which no other has.
+    The `claim` is the key of the claim, which no other has. A claim is lost when its worker told no
+    result, and the run is claimed again or reset.
     """
 
     change: RunChange
@@ -120,6 +143,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     attempt: int
     claim: str
+    subject: RunSubject
 
 
 WatchExecution: TypeAlias = Callable[[ExecutionReport], None]

@@ -1,8 +1,7 @@
 """Runs of the manifest: read, discovered, and changed, each change in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import (
@@ -29,7 +28,6 @@ from penstock.datastore.manifest.records import (
     RunEvent,
     RunName,
     RunState,
-    Stage,
 )
 from penstock.datastore.manifest.rows import (
     changed_rows,
@@ -39,6 +37,7 @@ from penstock.datastore.manifest.rows import (
     key_of_run,
     run_of,
 )
+from penstock.datastore.manifest.run_reports import report_change
 from penstock.datastore.manifest.state_machine import advance_run
 from penstock.datastore.manifest.transitions import GiveUp, Transition
 from penstock.datastore.objects.port import NO_FILES, Files
@@ -49,16 +48,6 @@ from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.pages import query_items
-from penstock.datastore.work_reports import RunChange, RunReport
-
-_CHANGES: Final[Mapping[Action, RunChange]] = {
-    Action.CLAIM: RunChange.CLAIMED,
-    Action.PROCESSED: RunChange.PROCESSED,
-    Action.LOADED: RunChange.LOADED,
-    Action.FAIL: RunChange.FAILED,
-    Action.GIVE_UP: RunChange.GIVEN_UP,
-}
-"""The actions that are changes of the work on a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +193,7 @@ class Runs:
             changed = [*changed_rows(run, after, event), *given, *extra_writes]
             if not await self._try_commit(changed, copies):
                 continue
-            self._report(after, transition.action)
+            report_change(self.access, run, after, transition.action)
             return after
         raise Unavailable("The run is being written by many at once.")
 
@@ -238,24 +227,6 @@ class Runs:
         words = f"The lease of {run.lease_owner} ended without a result."
         given_up = await self.change(run.name, GiveUp(fence=run.fence, error=words))
         return RunGivenUp(message, given_up.state)
-
-    def _report(self, after: Run, action: Action) -> None:
-        """Report a change of the work on a run."""
-        change = _CHANGES.get(action)
-        if change is None:
-            return
-        if after.state is RunState.GIVEN_UP:
-            change = RunChange.GIVEN_UP
-        self.access.watch_run(
-            RunReport(
-                change=change,
-                id=after.id,
-                stage=Stage.TRANSFORM if change is RunChange.PROCESSED else after.stage,
-                at=self.access.clock.now().timestamp(),
-                attempt=after.attempt,
-                claim=after.idempotency_key,
-            )
-        )
 
     async def _was_done(self, run: Run, transition: Transition) -> bool:
         """Whether an earlier call ended a former claim in the same way; its answer was lost."""

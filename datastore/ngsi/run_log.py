@@ -21,6 +21,7 @@ from penstock.datastore.manifest.insert import insert_run
 from penstock.datastore.manifest.lists import RunListFilter, RunLists
 from penstock.datastore.manifest.records import ManifestName, Run, RunName, RunState, Stage
 from penstock.datastore.manifest.rules import MAX_NAME
+from penstock.datastore.manifest.run_reports import report_first_claim
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.manifest.transitions import Changes, Claim, Fail, Heartbeat, MarkLoaded
 from penstock.datastore.ngsi.events import LineFiles, walk_old_files
@@ -125,6 +126,8 @@ class RunLog:
     async def insert_run(self, run: Run, extra_writes: Sequence[Write]) -> None:
         """Insert a run into the manifest; from then on its events are durable."""
         await insert_run(self.runs.access, run, None, extra_writes)
+        if run.is_leased(run.added_at):
+            report_first_claim(self.access, run)
 
     async def list_files(self, run: Run) -> list[str]:
         """List the files of a run's segments, oldest first; raises NotFound if there are none.

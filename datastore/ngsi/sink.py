@@ -45,6 +45,7 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_task, try_once
 from penstock.datastore.table import counters
 from penstock.datastore.table.port import Table
+from penstock.datastore.work_reports import WatchRun, ignore_report
 
 RULES_SECONDS: Final = 30.0
 DRAIN_SECONDS: Final = 5.0
@@ -64,7 +65,7 @@ class SinkContext:
 
     `storage_name` is the name of the storage that readers of the manifest see. `written_by` is the
     program that writes runs. `retention` says how long the sink keeps what it wrote. `shards` is
-    the number of shards among which new runs are counted.
+    the number of shards among which new runs are counted. `watch_run` learns of each change of one.
     """
 
     table: Table
@@ -76,6 +77,7 @@ class SinkContext:
     lease_seconds: int = LEASE_SECONDS
     retention: RetentionTimes = FOR_EVER
     shards: int = counters.SHARDS
+    watch_run: WatchRun = ignore_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +212,14 @@ async def open_sink(
 
 
 def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
-    access = Access(ground.table, SINK_CALLER, ground.clock, Budget(), shards=ground.shards)
+    access = Access(
+        ground.table,
+        SINK_CALLER,
+        ground.clock,
+        Budget(),
+        shards=ground.shards,
+        watch_run=ground.watch_run,
+    )
     lines = LineFiles.of(ground.files, Event)
     worker = ground.clock.new_id()
     ledger = RunLog(

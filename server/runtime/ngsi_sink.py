@@ -52,6 +52,7 @@ async def run_sink(
         lease_seconds=settings.ngsi_lease_seconds,
         retention=settings.ngsi_retention,
         shards=store.shards,
+        watch_run=store.watch_run,
     )
     async with open_sink(
         ground, settings.sink_options, drain_seconds=settings.shutdown_seconds

@@ -190,6 +190,7 @@ _RUN_COUNTERS: Final[Mapping[RunChange, tuple[str, str]]] = {
     RunChange.LOADED: ("loaded", "Runs that were reported as loaded."),
     RunChange.FAILED: ("failed", "Attempts that failed, and may be made again."),
     RunChange.GIVEN_UP: ("given_up", "Runs that no worker tries again by itself."),
+    RunChange.CLAIM_LOST: ("claims_lost", "Claims whose workers told no result."),
 }
 
 

@@ -23,7 +23,6 @@ from penstock.datastore.roles import Role
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
-from penstock.datastore.work_reports import RunChange, RunReport
 from tests.datastore.manifest.sample_runs import (
     LOAD,
     NAME,
@@ -282,34 +281,3 @@ async def test_rules_that_make_no_sense_are_refused_and_change_nothing(
         await session.manifests.set_retries(SNOW, rules)
     assert [each.path for each in refused.value.problems] == [["retries", one] for one in fields]
     assert await contents(store.table) == before
-
-
-async def test_what_workers_do_is_reported_once_it_is_committed(table: Table) -> None:
-    watch = Watch()
-    reports: list[RunReport] = []
-    store = Store(table, Clock(now=watch), watch_run=reports.append)
-    session = await create_groups(store)
-    await make_ruled(session, RetryRules(max_attempts=2, first_delay=0, longest_delay=0))
-    first = await claim(session, TRANSFORM)
-    await claim(session, TRANSFORM)
-    await fail(session, first)
-    await claim(session, TRANSFORM)
-    watch.move(timedelta(seconds=301))
-    with pytest.raises(RunGivenUp):
-        await claim(session, TRANSFORM)
-    await session.runs.change(NAME, Retry())
-    loaded = await bring_to(session, RunState.LOADED)
-    told = [(each.change, each.stage, each.attempt) for each in reports]
-    assert told == [
-        (RunChange.CLAIMED, "transform", 1),
-        (RunChange.FAILED, "transform", 1),
-        (RunChange.CLAIMED, "transform", 2),
-        (RunChange.GIVEN_UP, "transform", 2),
-        (RunChange.CLAIMED, "transform", 1),
-        (RunChange.PROCESSED, "transform", 1),
-        (RunChange.CLAIMED, "load", 1),
-        (RunChange.LOADED, "load", 1),
-    ]
-    assert {each.id for each in reports} == {first.id}
-    assert (reports[0].claim, reports[-1].claim) == (f"{first.id}-1", loaded.idempotency_key)
-    assert reports[3].at == watch().timestamp()

@@ -1,6 +1,7 @@
 """How long the segments of a process share a run, and what its renewals cost."""
 
 import random
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from penstock.datastore.ngsi.segments import writer
 from penstock.datastore.ngsi.segments.writer import IDLE_ROUNDS, RUN_SECONDS
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.instrumentation import MeteredTable
+from penstock.datastore.work_reports import RunChange, RunReport
 from tests.datastore.ngsi.failing_destinations import FaultInjector
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, event_counts
 from tests.datastore.ngsi.test_sink import accept, runs, runs_in_hand
@@ -139,3 +141,19 @@ async def test_a_run_that_cannot_be_closed_is_closed_later(world: SinkWorld) -> 
         await sink.renew_leases()
         assert await runs_in_hand(sink) == []
         assert await world.recount() == IngestCounts(received=2, persisted=2, items=4)
+
+
+@on_sqlite
+async def test_the_runs_of_the_sink_are_reported_as_claimed_and_loaded(world: SinkWorld) -> None:
+    reports: list[RunReport] = []
+    watch = Watch()
+    async with world.open_sink(QUICK, watch_run=reports.append, **settings(watch)) as sink:
+        await store(world, sink, "alone", "shared")
+        assert await runs_in_hand(sink)
+    told = Counter((each.subject.folder, each.change) for each in reports)
+    folders = {each.subject.folder for each in reports}
+    assert len(folders) == 2
+    assert told == Counter(
+        {(each, change): 1 for each in folders for change in (RunChange.CLAIMED, RunChange.LOADED)}
+    )
+    assert {(each.stage, each.subject.manifest) for each in reports} == {("load", "ngsi")}

@@ -26,6 +26,7 @@ from penstock.datastore.work_reports import (
     LostClaim,
     RunChange,
     RunReport,
+    RunSubject,
 )
 from penstock.schema.core.relay import GlobalId
 from penstock.server.core.siblings import Siblings
@@ -249,7 +250,13 @@ def test_a_run_that_was_given_up_is_counted_and_a_warning(
     instrumentation = Instrumentation.of(Settings.load(data_dir=tmp_path, access_log=False))
     watched = instrumentation.watch_work(store)
     failed = RunReport(
-        change=RunChange.FAILED, id="r-1", stage="load", at=1.0, attempt=2, claim="r-1-2"
+        change=RunChange.FAILED,
+        id="r-1",
+        stage="load",
+        at=1.0,
+        attempt=2,
+        claim="r-1-2",
+        subject=RunSubject(group="/", manifest="s3cr3t", folder="run=1/", fence=2),
     )
     for report in (failed, msgspec.structs.replace(failed, change=RunChange.GIVEN_UP, attempt=3)):
         watched.watch_run(report)
@@ -261,6 +268,7 @@ def test_a_run_that_was_given_up_is_counted_and_a_warning(
     (line,) = [each for each in caplog.records if each.name == "penstock.runs"]
     assert (line.levelname, line.message) == ("WARNING", "run given up")
     assert facts_of(line, "run", "stage", "attempt") == ("r-1", "load", 3)
+    assert "s3cr3t" not in repr(vars(line))
 
 
 QUEUES = (ExecutionQueue(5, 2, 90.0), JobQueue({JobKind.IMPORT_AUDIO: 3}, 30.0))
