@@ -28,6 +28,7 @@ from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.repository import Executions
 from penstock.datastore.executions.retention.row_retention import RowRetention
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
+from penstock.datastore.executions.subjects import ExecutionSubject, read_subject
 from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.executions.workers import ListWorkers, WorkerRegistry
 from penstock.datastore.groups.repository import Groups
@@ -488,6 +489,10 @@ class Store:
     async def count_ready_executions(self, most: int) -> int:
         """Count the executions that a worker can claim now, up to `most`."""
         return await Claims(self.table, self.clock, self.execution_rules).count_ready(most)
+
+    async def read_execution_subject(self, id: str, at: float) -> ExecutionSubject | None:
+        """Read what an execution is about, as of an epoch time; None if it is gone."""
+        return await read_subject(self._system_access(admin=True), id, at)
 
     async def find_stuck_executions(self) -> list[str]:
         """Find the ids of executions that have been ready for minutes without a worker."""

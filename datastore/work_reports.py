@@ -111,10 +111,10 @@ class RunChange(StrEnum):
 
 
 class RunSubject(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is about, by names that users gave, after a change.
+    """The folders, names and counts of a run after a change, as users gave them.
 
-    It is for catalogues of data, which are told what was made of what. Metrics, logs and traces
-    have none of it.
+    They are for catalogues of data, which are told what was made of what. Metrics, logs and traces
+    have none of them.
     """
 
     group: str

@@ -19,7 +19,7 @@ from joserfc.jwk import JWKRegistry, Key
 from joserfc.jws import JWSRegistry
 
 from penstock.datastore.errors import Unavailable
-from penstock.server.settings.settings import is_secure
+from penstock.server.settings.secure_urls import is_secure
 
 MAX_BYTES = 256 * 1024
 

@@ -11,6 +11,7 @@ from penstock.datastore.scratch_folders import remove_abandoned_folders
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution
 from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.lineage.lineage import Lineage, deliver_lineage
 from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.runtime.worker import WorkerLoop, row_engine_of, with_watch
@@ -46,21 +47,23 @@ async def _run_worker(settings: Settings, once: bool, stop: StopSignals) -> None
         if problems := [*await table.verify(), *await files.verify()]:
             raise CommandFailed(*problems, code=ExitCode.STORE)
         await asyncio.to_thread(remove_abandoned_folders)
-        store = with_watch(build_store(table, settings, files), _watch(settings))
+        lineage = Lineage.of(settings)
+        store = with_watch(build_store(table, settings, files), _watch(settings, lineage))
         runner = store.execution_worker(store.clock.new_id(), engine)
-        if once:
-            await runner.run_all()
-            return
-        working = WorkerLoop(runner, poll=settings.execution_poll_seconds)
-        name = runner.worker
-        announced = announce_worker(store, name, WorkerKind.COMMAND, 1, lambda: {name})
-        async with announced:
-            with stop.handled_by(lambda _signal: working.stop()):
-                await working.work()
+        async with deliver_lineage(lineage, store):
+            if once:
+                await runner.run_all()
+                return
+            working = WorkerLoop(runner, poll=settings.execution_poll_seconds)
+            name = runner.worker
+            announced = announce_worker(store, name, WorkerKind.COMMAND, 1, lambda: {name})
+            async with announced:
+                with stop.handled_by(lambda _signal: working.stop()):
+                    await working.work()
 
 
-def _watch(settings: Settings) -> WatchExecution:
-    """Log and trace what this worker does; no server learns of it."""
+def _watch(settings: Settings, lineage: Lineage | None) -> WatchExecution:
+    """Log, trace and tell what this worker does; no server learns of it."""
     tracer = open_tracer()
     spans = None if tracer is None else WorkSpans(tracer)
 
@@ -69,5 +72,7 @@ def _watch(settings: Settings) -> WatchExecution:
             log_execution(report)
         if spans is not None:
             spans.execution(report)
+        if lineage is not None:
+            lineage.tell_execution(report)
 
     return watch

@@ -36,6 +36,7 @@ from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.core.siblings import Siblings
 from penstock.server.edge.public_path import serve_below_public_path
+from penstock.server.lineage.lineage import deliver_lineage
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.maintenance import (
     maintain_executions,
@@ -146,6 +147,8 @@ async def serve_port(
         gates = open_gates(settings, listeners)
         limiter = open_rate_limiter(settings, siblings)
         async with (
+            # What ends at the end is told as well, so this comes first.
+            deliver_lineage(instrumentation.lineage, store),
             watch_gates(gates),
             open_destinations(settings) as destinations,
             # Jobs delete samples, so they need the destinations.

@@ -38,6 +38,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Quotas": ("quota_",),
     "Logs and metrics": ("metrics", "access_log", "log_"),
+    "Lineage": ("openlineage_",),
     "Music players": ("opensubsonic",),
     "NGSI": ("ngsi",),
 }  # fmt: skip

@@ -2,38 +2,20 @@
 
 import re
 from collections.abc import Collection, Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind
 from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
 from penstock.server.settings.limit_settings import LimitSettings
+from penstock.server.settings.lineage_settings import LineageSettings
 from penstock.server.settings.ngsi_settings import NgsiSettings
 from penstock.server.settings.quota_settings import QuotaSettings
-
-
-def is_secure(url: str) -> bool:
-    """Tell whether the URL has a host and no credentials, and uses TLS unless on loopback."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return False
-    if not parts.hostname or parts.username is not None or parts.fragment:
-        return False
-    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+from penstock.server.settings.secure_urls import hide_credentials, is_secure
 
 
 class WorkerSettings(BaseSettings):
@@ -108,7 +90,7 @@ _HOST = re.compile(r"(\*\.)?[a-z0-9.-]+|\[[0-9a-f:.]+\]|\*")
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d+)?")
 
 
-class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
+class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings, LineageSettings):
     """All settings. Lists are comma-separated; an empty variable counts as unset."""
 
     model_config = SettingsConfigDict(
@@ -452,7 +434,12 @@ def _problems(error: ValidationError, options: Collection[str]) -> tuple[str, ..
         if setting in options:
             name = f"--{setting.replace('_', '-')}"
         message = problem["msg"].removeprefix("Value error, ")
-        shown = problem["input"] is not None and "SECRET" not in name
-        got = f" (got {str(problem['input'])[:60]!r})" if shown else ""
+        shown = problem["input"] is not None and not _is_secret(setting)
+        got = f" (got {hide_credentials(str(problem['input']))[:60]!r})" if shown else ""
         found.append(f"{name}: {message[0].lower()}{message[1:]}{got}")
     return tuple(found)
+
+
+def _is_secret(setting: str) -> bool:
+    field = Settings.model_fields.get(setting)
+    return field is not None and SecretStr in (field.annotation, *get_args(field.annotation))

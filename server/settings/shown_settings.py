@@ -1,17 +1,13 @@
 """The settings as administrators see them: without secrets."""
 
-import re
 from collections.abc import Iterable
-from typing import Final
 
 from pydantic import SecretStr
 
 from penstock.datastore.store import ShownSetting
 from penstock.server.settings.invalid_settings import PREFIX
+from penstock.server.settings.secure_urls import HIDDEN, hide_credentials
 from penstock.server.settings.settings import Settings
-
-HIDDEN: Final = "(hidden)"
-_USER_OF_URL: Final = re.compile(r"(?<=://)[^/@]*@")
 
 
 def show_settings(settings: Settings) -> tuple[ShownSetting, ...]:
@@ -36,4 +32,4 @@ def _text_of(value: object) -> str | None:
         return "true" if value else "false"
     if isinstance(value, Iterable) and not isinstance(value, str):
         return ",".join(map(str, value))
-    return _USER_OF_URL.sub(f"{HIDDEN}@", str(value))
+    return hide_credentials(str(value))

@@ -1,4 +1,4 @@
-"""Attaches metrics, tracing and the access log to the application, its loaders and its store."""
+"""Attaches metrics, traces, logs and lineage to the application, its loaders and its store."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -17,6 +17,7 @@ from penstock.graphql_jit import FallbackReason
 from penstock.schema.engine.engine import GraphQLEngine
 from penstock.server.connections.gate import Gates
 from penstock.server.core.siblings import Siblings
+from penstock.server.lineage.lineage import Lineage
 from penstock.server.settings.settings import DATABASE, Settings
 from penstock.server.telemetry.metrics import Metrics
 from penstock.server.telemetry.operation import AccessLog, ObservedApp, WatchOperation
@@ -33,6 +34,7 @@ class Instrumentation:
     tracing: Tracing | None
     log: AccessLog | None
     work_spans: WorkSpans | None = None
+    lineage: Lineage | None = None
 
     @classmethod
     def of(cls, settings: Settings, siblings: Siblings | None = None) -> "Instrumentation":
@@ -42,11 +44,16 @@ class Instrumentation:
             if sqlite
             else open_tracing("aws.dynamodb", settings.table)
         )
+        lineage = Lineage.of(settings)
+        metrics = Metrics(siblings, settings.store) if settings.metrics else None
+        if metrics is not None and lineage is not None:
+            metrics.work.count_lineage(lineage.delivery)
         return cls(
-            Metrics(siblings, settings.store) if settings.metrics else None,
+            metrics,
             traced,
             AccessLog(settings.log_format) if settings.access_log else None,
             None if traced is None else traced.make_work_spans(),
+            lineage,
         )
 
     @property
@@ -67,11 +74,13 @@ class Instrumentation:
         self.show_from_worker(report)
 
     def show_from_worker(self, report: ExecutionReport) -> None:
-        """Count and trace what a worker process of this server did, which has logged it itself."""
+        """Show what a worker process of this server did, which has logged it itself."""
         if self.metrics is not None:
             self.metrics.work.execution(report)
         if self.work_spans is not None:
             self.work_spans.execution(report)
+        if self.lineage is not None:
+            self.lineage.tell_execution(report)
 
     def _show_job(self, report: JobReport) -> None:
         if self.log is not None:
@@ -86,6 +95,8 @@ class Instrumentation:
         log_run(report)
         if self.metrics is not None:
             self.metrics.work.run(report)
+        if self.lineage is not None:
+            self.lineage.tell_run(report)
 
     def instrument_store(self, store: Store) -> Store:
         """Return a store that shows its calls and loader batches."""

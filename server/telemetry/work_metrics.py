@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import version
 from itertools import product
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -28,6 +28,7 @@ from penstock.datastore.work_reports import (
     RunReport,
 )
 from penstock.server.core.recent_value import RecentValue
+from penstock.server.lineage.delivery import Delivery, Outcome
 
 QUEUES_SECONDS: Final = 10.0
 """The age up to which the queues are not read again, however many scrape."""
@@ -274,6 +275,26 @@ class SinkMetrics(Collector):
         )
 
 
+class LineageMetrics(Collector):
+    """Exports what became of the events of this process for a catalogue of data."""
+
+    def __init__(self, delivery: Delivery[Any]) -> None:
+        self._delivery = delivery
+
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        events = CounterMetricFamily(
+            "penstock_openlineage_events", "OpenLineage events, by outcome.", labels=("outcome",)
+        )
+        for outcome in Outcome:
+            events.add_metric([outcome], self._delivery.outcomes[outcome])
+        yield events
+        yield GaugeMetricFamily(
+            "penstock_openlineage_pending",
+            "Changes whose OpenLineage events are not sent yet.",
+            self._delivery.pending,
+        )
+
+
 class WorkMetrics:
     """The metrics of work in the background, of one application."""
 
@@ -297,6 +318,10 @@ class WorkMetrics:
     def count_sink(self, sink: NotificationSink) -> None:
         """Report the events of the sink."""
         self._registry.register(SinkMetrics(sink))
+
+    def count_lineage(self, delivery: Delivery[Any]) -> None:
+        """Report what became of events for a catalogue of data."""
+        self._registry.register(LineageMetrics(delivery))
 
     def count_queues(self, read: ReadQueues) -> None:
         """Report the queues that `read` reads, at most once in QUEUES_SECONDS."""

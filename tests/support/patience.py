@@ -24,6 +24,7 @@ LIMITS: Final = (
     "penstock.datastore.sqlite.group_commit.TURN_SECONDS",
     "penstock.datastore.sqlite.table.BUSY_SECONDS",
     "penstock.server.auth.jwks.FETCH_SECONDS",
+    "penstock.server.lineage.delivery.FLUSH_SECONDS",
     "penstock.server.edge.health.READY_SECONDS",
     "penstock.server.runtime.supervisor.GRACE_SECONDS",
     "penstock.server.runtime.worker_pool.HEARING_SECONDS",

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
@@ -17,6 +17,7 @@ from penstock.datastore.store import Session
 from penstock.server.auth.claims import user_id_from
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.lineage.lineage import Lineage, deliver_lineage
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.settings.settings import Settings
 
@@ -101,7 +102,11 @@ async def _open_as_admin(
             raise CommandFailed(*problems, code=ExitCode.STORE)
         async with _open_optional_files(settings, with_files=with_files) as files:
             caller = Caller(_parse_user_option(user), {ROOT: Role.ADMIN}, ROOT)
-            yield build_store(table, settings, files).open_session(caller)
+            store, lineage = build_store(table, settings, files), Lineage.of(settings)
+            if lineage is not None:
+                store = replace(store, watch_run=lineage.tell_run)
+            async with deliver_lineage(lineage, store):
+                yield store.open_session(caller)
 
 
 @asynccontextmanager

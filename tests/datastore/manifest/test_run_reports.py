@@ -1,4 +1,4 @@
-"""What is reported of the work on runs, after it was committed."""
+"""Reports of the work on runs, after it was committed."""
 
 from datetime import timedelta
 

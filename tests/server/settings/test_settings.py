@@ -8,7 +8,8 @@ from pydantic import ValidationError
 
 from penstock.server.settings.docs_page import GROUPS, render_page, settings_of
 from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
-from penstock.server.settings.settings import Settings, is_secure
+from penstock.server.settings.secure_urls import is_secure
+from penstock.server.settings.settings import Settings
 from penstock.server.settings.unknown_variables import CLIENT_VARIABLES
 
 ROOT = Path(__file__).parents[3]

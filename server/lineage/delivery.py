@@ -1,0 +1,162 @@
+"""The delivery of events: a bounded queue, sent in order, and again when the catalogue is away.
+
+Whoever puts a report in never waits and never fails. What does not fit is dropped and counted.
+"""
+
+import asyncio
+import logging
+import random
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from enum import Enum, StrEnum
+from functools import partial
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+
+import msgspec
+
+from penstock.datastore.errors import PenstockError
+from penstock.datastore.periodic import cancel_tasks
+from penstock.server.lineage.events import LineageEvent
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Describe: TypeAlias = Callable[[T], Awaitable[Sequence[LineageEvent]]]
+"""Makes the events of a report."""
+
+MOST_PENDING: Final = 10_000
+FLUSH_SECONDS: Final = 5.0
+"""The time for what is left at the end."""
+
+_LONGEST_DELAY: Final = 60.0
+
+logger = logging.getLogger("penstock.lineage")
+
+
+class Outcome(StrEnum):
+    """The end of an event; one report that is dropped counts as one event."""
+
+    SENT = "sent"
+    REFUSED = "refused"
+    DROPPED = "dropped"
+
+
+class Sending(Enum):
+    """The answer to an event that was sent."""
+
+    SENT = "sent"
+    REFUSED = "refused"
+    TRY_AGAIN = "try again"
+
+
+class Sender(Protocol):
+    """Sends one event, which is a JSON text."""
+
+    async def send(self, event: bytes) -> Sending: ...
+
+
+def delay_of(attempt: int) -> float:
+    """The seconds before the next attempt: twice as many each time, less up to half of them."""
+    longest = min(_LONGEST_DELAY, 2.0 ** min(attempt, 10))
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - it spreads requests
+
+
+class Delivery(Generic[T]):
+    """Takes reports at any time; while it is running, it sends what is made of them, in order."""
+
+    def __init__(self, most: int = MOST_PENDING, delay: Callable[[int], float] = delay_of) -> None:
+        self._most = most
+        self._delay = delay
+        self._queue: deque[T] = deque()
+        self._changed = asyncio.Event()
+        self._ending = asyncio.Event()
+        self.outcomes: Counter[Outcome] = Counter()
+
+    @property
+    def pending(self) -> int:
+        """The reports that wait, with the one that is being sent."""
+        return len(self._queue)
+
+    def put(self, report: T) -> None:
+        """Take a report, or drop it if too many wait."""
+        if len(self._queue) >= self._most:
+            if not self.outcomes[Outcome.DROPPED]:
+                logger.warning("events for the catalogue of data are dropped: too many wait")
+            self.outcomes[Outcome.DROPPED] += 1
+            return
+        self._queue.append(report)
+        self._changed.set()
+
+    @asynccontextmanager
+    async def running(self, sender: Sender, describe: Describe[T]) -> AsyncIterator[None]:
+        """Deliver until the end, and then what is left for up to FLUSH_SECONDS.
+
+        A report is described when its turn comes; that is repeated if it fails with PenstockError.
+        """
+        working = asyncio.create_task(self._deliver(sender, describe))
+        try:
+            yield
+        finally:
+            self._ending.set()
+            self._changed.set()
+            await asyncio.wait([working], timeout=FLUSH_SECONDS)
+            await cancel_tasks([working])
+            if self._queue:
+                logger.warning("%d reports did not reach the catalogue of data", len(self._queue))
+                self.outcomes[Outcome.DROPPED] += len(self._queue)
+                self._queue.clear()
+
+    async def _deliver(self, sender: Sender, describe: Describe[T]) -> None:
+        """Deliver reports until the end, when none is left or the catalogue is away."""
+        while self._queue or not self._ending.is_set():
+            if not self._queue:
+                self._changed.clear()
+                await self._changed.wait()
+            elif not await self._deliver_first(sender, describe):
+                return
+            else:
+                self._queue.popleft()
+
+    async def _deliver_first(self, sender: Sender, describe: Describe[T]) -> bool:
+        """Deliver the oldest report; False if that has to wait until after the end."""
+        events = await self._repeat(partial(self._describe_once, describe, self._queue[0]))
+        for event in events or ():
+            text = msgspec.json.encode(event)
+            sending = await self._repeat(partial(_send_once, sender, text))
+            if sending is None:
+                return False
+            is_sent = sending is Sending.SENT
+            self.outcomes[Outcome.SENT if is_sent else Outcome.REFUSED] += 1
+        return events is not None
+
+    async def _repeat(self, work: Callable[[], Awaitable[R | None]]) -> R | None:
+        """Do the work again and again until it has a result; None if the end comes before."""
+        attempt = 0
+        while (result := await work()) is None and not self._ending.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), self._delay(attempt))
+            attempt += 1
+        return result
+
+    async def _describe_once(
+        self, describe: Describe[T], report: T
+    ) -> Sequence[LineageEvent] | None:
+        try:
+            return await describe(report)
+        except PenstockError as error:
+            logger.warning("an event waits for the store: %s", error.message)
+            return None
+        except Exception:
+            logger.exception("an event could not be described")
+            self.outcomes[Outcome.DROPPED] += 1
+            return []
+
+
+async def _send_once(sender: Sender, event: bytes) -> Sending | None:
+    try:
+        sending = await sender.send(event)
+    except Exception:
+        logger.exception("an event could not be sent")
+        return Sending.REFUSED
+    return None if sending is Sending.TRY_AGAIN else sending

@@ -1,0 +1,96 @@
+"""The ways to a catalogue: a request for each event, or a line of a file."""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import httpx
+
+from penstock.server.lineage.delivery import Sender, Sending
+
+TIMEOUT_SECONDS: Final = 5.0
+MAX_ANSWER: Final = 65_536
+"""The bytes of an answer beyond which its connection is closed and not used again."""
+
+_TRY_AGAIN: Final = frozenset((408, 425, 429))
+
+logger = logging.getLogger("penstock.lineage")
+
+
+class HttpSender:
+    """Posts events to one URL."""
+
+    def __init__(self, client: httpx.AsyncClient, url: str, key: str | None = None) -> None:
+        self._client = client
+        self._url = url
+        self._headers = {"content-type": "application/json"}
+        if key is not None:
+            self._headers["authorization"] = f"Bearer {key}"
+
+    async def send(self, event: bytes) -> Sending:
+        try:
+            async with self._client.stream(
+                "POST", self._url, content=event, headers=self._headers
+            ) as answer:
+                await _read_some(answer)
+                return self._judge(answer.status_code)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            logger.warning("the catalogue of data is not reached: %s", type(error).__name__)
+            return Sending.TRY_AGAIN
+
+    def _judge(self, status: int) -> Sending:
+        if 200 <= status < 300:
+            return Sending.SENT
+        if status in _TRY_AGAIN or status >= 500:
+            logger.warning("the catalogue of data asks to wait (%d)", status)
+            return Sending.TRY_AGAIN
+        logger.warning("the catalogue of data refused an event (%d)", status)
+        return Sending.REFUSED
+
+
+async def _read_some(answer: httpx.Response) -> None:
+    """Read a short answer, so that its connection can be used again."""
+    size = 0
+    async for chunk in answer.aiter_raw():
+        size += len(chunk)
+        if size > MAX_ANSWER:
+            return
+
+
+class FileSender:
+    """Appends events to a file, a line each."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def send(self, event: bytes) -> Sending:
+        try:
+            await asyncio.to_thread(self._append, event + b"\n")
+        except OSError as error:
+            logger.warning("%s cannot be written: %s", self._path, error.strerror)
+            return Sending.TRY_AGAIN
+        return Sending.SENT
+
+    def _append(self, line: bytes) -> None:
+        # Several processes append to the file; one write is one line.
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+
+
+@asynccontextmanager
+async def open_sender(url: str, key: str | None) -> AsyncIterator[Sender]:
+    """Open the way to a URL of the settings: `https:`, `http:` or `file:`."""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        yield FileSender(Path(unquote(parts.path)))
+        return
+    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False) as client:
+        yield HttpSender(client, url, key)

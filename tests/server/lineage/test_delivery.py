@@ -1,0 +1,230 @@
+"""The delivery of events: in order, again when the catalogue is away, and never in the way."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from penstock.datastore.errors import Unavailable
+from penstock.server.lineage import delivery as module
+from penstock.server.lineage.delivery import Delivery, Outcome, Sending, delay_of
+from penstock.server.lineage.events import EventType, Job, LineageEvent, Run
+from penstock.server.lineage.senders import FileSender, HttpSender
+from tests.support.patience import until
+
+AGAIN, SENT, REFUSED = Sending.TRY_AGAIN, Sending.SENT, Sending.REFUSED
+
+
+def event(name: str) -> LineageEvent:
+    return LineageEvent(
+        event_type=EventType.START,
+        event_time="2026-01-01T00:00:00.000Z",
+        run=Run(run_id="019a4d3c-7e10-7b52-9c1f-0a1b2c3d4e5f"),
+        job=Job(namespace="n", name=name),
+    )
+
+
+async def describe(name: str) -> Sequence[LineageEvent]:
+    return [event(name)]
+
+
+class Catalogue:
+    """A catalogue that answers as it is told, and as the last time from then on."""
+
+    def __init__(self, *answers: Sending) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    async def send(self, event: bytes) -> Sending:
+        self.asked.append(json.loads(event)["job"]["name"])
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def at_once(_attempt: int) -> float:
+    return 0.0
+
+
+def delivery(most: int = 10) -> Delivery[str]:
+    return Delivery(most, delay=at_once)
+
+
+async def test_events_are_sent_in_their_order_also_those_from_before() -> None:
+    sending, catalogue = delivery(), Catalogue(SENT)
+    sending.put("a")
+    async with sending.running(catalogue, describe):
+        sending.put("b")
+        await until(lambda: not sending.pending)
+        sending.put("c")
+    assert catalogue.asked == ["a", "b", "c"]
+    assert sending.outcomes == {Outcome.SENT: 3}
+
+
+async def test_an_event_is_sent_again_until_it_is_taken_and_others_wait_behind_it() -> None:
+    sending, catalogue = delivery(), Catalogue(AGAIN, AGAIN, SENT)
+    async with sending.running(catalogue, describe):
+        sending.put("a")
+        sending.put("b")
+        await until(lambda: not sending.pending)
+    assert catalogue.asked == ["a", "a", "a", "b"]
+
+
+async def test_a_refused_event_is_counted_and_the_next_one_is_sent() -> None:
+    sending, catalogue = delivery(), Catalogue(REFUSED, SENT)
+    sending.put("a")
+    sending.put("b")
+    async with sending.running(catalogue, describe):
+        await until(lambda: not sending.pending)
+    assert catalogue.asked == ["a", "b"]
+    assert sending.outcomes == {Outcome.REFUSED: 1, Outcome.SENT: 1}
+
+
+async def test_what_does_not_fit_is_dropped_and_counted_and_the_work_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sending = delivery(most=2)
+    for name in "abcd":
+        sending.put(name)
+    assert (sending.pending, sending.outcomes[Outcome.DROPPED]) == (2, 2)
+    assert caplog.text.count("are dropped: too many wait") == 1
+    catalogue = Catalogue(SENT)
+    async with sending.running(catalogue, describe):
+        await until(lambda: not sending.pending)
+    assert catalogue.asked == ["a", "b"]
+
+
+async def test_at_the_end_the_rest_is_sent_and_a_catalogue_that_is_away_tried_once() -> None:
+    sending, catalogue = delivery(), Catalogue(SENT)
+    async with sending.running(catalogue, describe):
+        for name in "abc":
+            sending.put(name)
+    assert catalogue.asked == ["a", "b", "c"]
+    away, slow = Catalogue(AGAIN), Delivery[str](delay=lambda _attempt: 3600.0)
+    async with slow.running(away, describe):
+        for name in "abc":
+            slow.put(name)
+        await until(lambda: bool(away.asked))
+    assert away.asked == ["a", "a"]
+    assert (slow.pending, slow.outcomes) == (0, {Outcome.DROPPED: 3})
+
+
+async def test_a_catalogue_that_never_answers_holds_the_end_up_no_longer_than_the_flush(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "FLUSH_SECONDS", 0.01)
+
+    class Silent:
+        async def send(self, _event: bytes) -> Sending:
+            await asyncio.Event().wait()
+            return SENT
+
+    sending = delivery()
+    async with sending.running(Silent(), describe):
+        sending.put("a")
+    assert sending.outcomes == {Outcome.DROPPED: 1}
+
+
+async def test_a_store_that_is_away_is_asked_again_and_a_fault_of_ours_loses_one_event(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    failures: list[Exception] = [Unavailable("away"), Unavailable("away"), ValueError("odd")]
+
+    async def fail_first(name: str) -> Sequence[LineageEvent]:
+        if failures:
+            raise failures.pop(0)
+        return [event(name)]
+
+    sending, catalogue = delivery(), Catalogue(SENT)
+    sending.put("a")
+    sending.put("b")
+    async with sending.running(catalogue, fail_first):
+        await until(lambda: not sending.pending)
+    assert catalogue.asked == ["b"]
+    assert sending.outcomes == {Outcome.SENT: 1, Outcome.DROPPED: 1}
+    assert "could not be described" in caplog.text
+
+
+async def test_a_fault_of_the_sender_loses_one_event_and_ends_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class BrokenCatalogue(Catalogue):
+        async def send(self, event: bytes) -> Sending:
+            sending = await super().send(event)
+            if len(self.asked) == 1:
+                raise ValueError("odd")
+            return sending
+
+    sending, catalogue = delivery(), BrokenCatalogue(SENT)
+    sending.put("a")
+    sending.put("b")
+    async with sending.running(catalogue, describe):
+        await until(lambda: not sending.pending)
+    assert sending.outcomes == {Outcome.SENT: 1, Outcome.REFUSED: 1}
+    assert "could not be sent" in caplog.text
+
+
+def test_delays_double_up_to_a_minute() -> None:
+    for attempt, longest in ((0, 1), (3, 8), (6, 60), (1000, 60)):
+        found = {delay_of(attempt) for _ in range(50)}
+        assert longest / 2 <= min(found) <= max(found) <= longest
+
+
+@pytest.mark.parametrize(
+    ("status", "result"),
+    [
+        (200, SENT),
+        (201, SENT),
+        (400, REFUSED),
+        (401, REFUSED),
+        (307, REFUSED),
+        (408, AGAIN),
+        (429, AGAIN),
+        (503, AGAIN),
+    ],
+)
+async def test_a_status_tells_what_became_of_an_event(status: int, result: Sending) -> None:
+    requests: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        elsewhere = {"location": "http://elsewhere"}
+        return httpx.Response(status, headers=elsewhere, stream=httpx.ByteStream(b"x" * 100_000))
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+        sender = HttpSender(client, "https://c.example/api/v1/lineage", "k3y")
+        assert await sender.send(msgspec.json.encode(event("a"))) is result
+    (request,) = requests
+    assert (request.method, str(request.url)) == ("POST", "https://c.example/api/v1/lineage")
+    assert request.headers["authorization"] == "Bearer k3y"
+    assert json.loads(request.content)["job"] == {"namespace": "n", "name": "a"}
+
+
+async def test_a_catalogue_that_is_not_reached_is_tried_again_and_the_key_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    caplog.set_level(logging.WARNING)
+    async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client:
+        sender = HttpSender(client, "https://c.example/", "k3y")
+        assert await sender.send(b"{}") is AGAIN
+    assert "not reached: ConnectError" in caplog.text
+    assert "k3y" not in caplog.text
+
+
+async def test_a_file_gets_a_line_for_each_event(tmp_path: Path) -> None:
+    file = tmp_path / "lineage.ndjson"
+    sending = delivery()
+    for name in "ab":
+        sending.put(name)
+    async with sending.running(FileSender(file), describe):
+        await until(lambda: not sending.pending)
+    lines = [json.loads(line)["job"]["name"] for line in file.read_text().splitlines()]
+    assert lines == ["a", "b"]
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert await FileSender(tmp_path / "none" / "file").send(b"{}") is AGAIN
