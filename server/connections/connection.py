@@ -97,6 +97,7 @@ class GuardedConnection(asyncio.Protocol):
         self._is_websocket = self._brings_token = False
         self._dropped = self._read = 0
         self._caller: str | None = None
+        self.refuse_message: Callable[[], None] | None = None
         self.serves_admin_only = False
 
     # A transport of uvloop is no asyncio.Transport, but has its methods.
@@ -207,7 +208,7 @@ class GuardedConnection(asyncio.Protocol):
         try:
             self._account.charge(Party(caller=caller))
         except RefusedRequest as refusal:
-            self._refuse(refusal.answer)
+            self.refuse_content(refusal.answer)
         return True
 
     def _leave_place(self) -> None:
@@ -237,10 +238,28 @@ class GuardedConnection(asyncio.Protocol):
         self._account.give_back(size)
 
     def give_way(self) -> None:
-        """Refuse the request, whose client is slow to send the body."""
-        self._refuse(TOO_MANY_CONNECTIONS)
+        """Refuse the request or the message, whose client is slow to send it."""
+        self.refuse_content(TOO_MANY_CONNECTIONS)
         # The application reads the end of the body now, and drops the rest.
         self._account.give_back()
+
+    def refuse_content(self, answer: bytes) -> None:
+        """Refuse a request for its body, or a WebSocket for its message."""
+        if self.refuse_message is None:
+            self._refuse(answer)
+        else:
+            self._gate.count_end(_REASONS[answer])
+            self.refuse_message()
+
+    def count_message(self, size: int) -> None:
+        """Count so many bytes of a message of a WebSocket; raises RefusedRequest."""
+        more = size - self._account.size
+        if more > 0:
+            self._account.take(self._sender, more)
+        else:
+            self._account.give_back(-more)
+        if self._stage in (None, Stage.BODY):
+            self._enter(Stage.BODY if size else None)
 
     def _count_body(self, size: int) -> None:
         """Count bytes that the application gets of a body; raises RefusedRequest."""

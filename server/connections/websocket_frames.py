@@ -41,13 +41,15 @@ class FrameWalker:
 
     It refuses fragments and control frames beyond reason, messages of more than `most_bytes`, and
     those of a stranger beyond STRANGER_BYTES. It leaves all other errors to the parser behind it,
-    which gets the same bytes. `is_paid` tells whether the last message that began was paid.
+    which gets the same bytes. `is_paid` tells whether the last message that began was paid, and
+    `arrived_bytes` is what has come of the message that this turn belongs to.
     """
 
     def __init__(self, most_bytes: int, clock: Callable[[], float]) -> None:
         self.ended_message = False
         self.is_limited = False
         self.is_paid = False
+        self.arrived_bytes = 0
         self._most_bytes = most_bytes
         self._most_of_stranger = STRANGER_BYTES
         self._pay: Callable[[int], None] | None = None
@@ -55,7 +57,7 @@ class FrameWalker:
         self._is_excused = False
         self._clock = clock
         self._payload = 0
-        self._ends_message = False
+        self._is_control = self._ends_message = False
         self._fragments = 0
         self._message_bytes = 0
         self._controls = float(CONTROL_BURST)
@@ -80,6 +82,8 @@ class FrameWalker:
         cannot pay for, which `is_limited` tells.
         """
         at = 0
+        if self.ended_message:
+            self.arrived_bytes = 0
         self.ended_message = self.is_limited = False
         for _ in range(TURN_FRAMES):
             if not self._payload:
@@ -93,6 +97,8 @@ class FrameWalker:
             step = min(self._payload, len(data) - at, TURN_BYTES)
             at += step
             self._payload -= step
+            if not self._is_control:
+                self.arrived_bytes += step
             self.ended_message = self._ends_message and not self._payload
             if self._payload or self.ended_message or at >= TURN_BYTES:
                 break
@@ -117,7 +123,8 @@ class FrameWalker:
         length = int.from_bytes(data[at + 2 : at + 2 + wide], "big") if wide else short
         if (wide == 2 and length < 126) or (wide == 8 and length < 2**16):
             raise FrameRefused(_PROTOCOL_ERROR, "The length is not in its shortest form")
-        if first & 0x0F >= _FIRST_CONTROL:
+        self._is_control = first & 0x0F >= _FIRST_CONTROL
+        if self._is_control:
             self._count_control()
         else:
             self._count_fragment(length, starts=first & 0x0F != 0, ends=first >= 0x80)
@@ -132,7 +139,9 @@ class FrameWalker:
         if self._pay is None:
             self._count_strange(length)
         self._pay_until(size, starts=starts)
-        self._fragments = 1 if starts else self._fragments + 1
+        if starts:
+            self._fragments = self.arrived_bytes = 0
+        self._fragments += 1
         self._message_bytes = size
         if self._fragments > FREE_FRAGMENTS + size // FRAGMENT_BYTES:
             raise FrameRefused(_POLICY_VIOLATION, "Too many fragments for the size of the message")

@@ -13,6 +13,7 @@ from uvicorn.server import ServerState
 
 from penstock.server.connections.connection import STATE_KEY, GuardedConnection
 from penstock.server.connections.guarded_transport import GuardedTransport
+from penstock.server.connections.refusals import RefusedRequest
 from penstock.server.connections.websocket_frames import TURN_BYTES, FrameRefused, FrameWalker
 
 PAYMENT_SECONDS: Final = 0.25
@@ -29,6 +30,8 @@ IGNORED_SECONDS: Final = 0.01
 
 _SCOPE_KEY: Final = "penstock.websocket"
 _CLOSE_FRAME: Final = 0x88
+_TRY_AGAIN_LATER: Final = 1013
+_TOO_MUCH: Final = "Requests and messages of too many bytes are under way"
 
 logger = logging.getLogger("penstock.connections")
 
@@ -72,7 +75,7 @@ class WebSocketGuard(asyncio.Protocol):
         self._turn: asyncio.Handle | None = None
         self._limited_at: float | None = None
         self._reading = True
-        self._held = False
+        self._held = self._counts = False
         self._has_head = False
         self._accepted = False
         self._detached = False
@@ -141,6 +144,7 @@ class WebSocketGuard(asyncio.Protocol):
     def switch_protocols(self) -> None:
         """Begin to hand on frames."""
         self._accepted = True
+        self._connection.refuse_message = self._refuse_message
         self._plan_turn()
 
     def replace_protocol(self, protocol: asyncio.BaseProtocol) -> None:
@@ -154,6 +158,8 @@ class WebSocketGuard(asyncio.Protocol):
     def resume(self, *, by_protocol: bool) -> None:
         """Hand on frames again."""
         self._held &= not by_protocol
+        if not self._held:
+            self._forget_message()
         self._set_reading()
         self._plan_turn()
 
@@ -176,8 +182,12 @@ class WebSocketGuard(asyncio.Protocol):
             return
         try:
             size = self._walker.advance(self._unread)
+            self._count_message()
         except FrameRefused as refused:
             self._refuse(refused)
+            return
+        except RefusedRequest as refusal:
+            self._connection.refuse_content(refusal.answer)
             return
         self._await_payment()
         if not size:
@@ -185,10 +195,27 @@ class WebSocketGuard(asyncio.Protocol):
         part = bytes(self._unread[:size])
         del self._unread[:size]
         self._protocol.data_received(part)
-        is_ignored = self._walker.ended_message and not self._held
         if not self._held:
-            self._plan_turn(IGNORED_SECONDS if is_ignored else 0)
+            self._plan_turn(IGNORED_SECONDS if self._walker.ended_message else 0)
+            self._forget_message()
         self._set_reading()
+
+    def _count_message(self) -> None:
+        """Count what has come of a message that takes several turns; raises RefusedRequest."""
+        arrived = self._walker.arrived_bytes
+        self._counts |= arrived > 0 and not self._walker.ended_message
+        if self._counts:
+            self._connection.count_message(arrived)
+
+    def _forget_message(self) -> None:
+        """Count a message no longer that uvicorn has delivered."""
+        if self._counts and self._walker.ended_message:
+            self._counts = False
+            self._connection.count_message(0)
+
+    def _refuse_message(self) -> None:
+        """Close because too much is under way, of the client or of all."""
+        self._refuse(FrameRefused(_TRY_AGAIN_LATER, _TOO_MUCH))
 
     def _await_payment(self) -> None:
         """Plan to go on with a message that the caller cannot pay for now."""
@@ -220,6 +247,9 @@ class WebSocketGuard(asyncio.Protocol):
     def _begin_end(self) -> None:
         self._shown.is_cut = True
         self._unread.clear()
+        if self._counts:
+            self._counts = False
+            self._connection.count_message(0)
         if self._turn is not None:
             self._turn.cancel()
             self._turn = None

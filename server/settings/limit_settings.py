@@ -41,9 +41,10 @@ class LimitSettings(BaseSettings):
         64 * 2**20,
         gt=0,
         description="Most memory for the bodies of requests that are under way in one server "
-        "process, in bytes. One caller, or one address before its caller is known, may have half "
-        "of it; more gets 429, or 503 if all of it is taken. It suffices for two of the largest "
-        "bodies in any case.",
+        "process, and for messages of WebSockets that are arriving, in bytes. One caller, or one "
+        "address before its caller is known, may have half of it; more gets 429, or 503 if all of "
+        "it is taken, or the close code 1013. It suffices for two of the largest bodies in any "
+        "case.",
     )
     max_document_chars: int = Field(
         50_000, gt=0, description="Longest GraphQL document, in characters."

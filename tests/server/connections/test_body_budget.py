@@ -1,11 +1,15 @@
 """The bodies under way share a bounded memory, of which one caller or address has half."""
 
+import struct
+
 import pytest
 
 from penstock.server.connections.body_budget import BodyBudget
 from penstock.server.connections.connection import GuardedConnection
 from penstock.server.connections.gate import EndReason
 from tests.server.connections.wire import (
+    FRAME,
+    HANDSHAKE,
     GuardedApp,
     NotingApp,
     Wire,
@@ -151,3 +155,98 @@ async def test_a_request_without_a_body_needs_no_room() -> None:
         await send(served, post(b"a" * 500))
     await send(served, get())
     assert [target for _, target, _ in served.app.requests] == ["/a"] * 3
+
+
+TEXT, REST, PING, LAST = 0x01, 0x00, 0x09, 0x80
+
+
+def frame(first: int, size: int, length: int | None = None) -> bytes:
+    """A frame of so many letters, masked by zeros, of which `length` are announced."""
+    announced = size if length is None else length
+    return struct.pack("!BBHI", first, 0xFE, announced, 0) + b"a" * size
+
+
+MESSAGES = pytest.mark.parametrize(
+    ("begun", "rest", "size"),
+    [
+        ((frame(TEXT | LAST, 300, 400),), b"a" * 100, 400),
+        ((frame(TEXT, 150), frame(REST, 150)), frame(REST | LAST, 126), 426),
+    ],
+    ids=["a large frame", "fragments"],
+)
+
+
+async def open_socket(
+    served: GuardedApp, *pieces: bytes, address: str = ""
+) -> tuple[GuardedConnection, Wire]:
+    """Open a WebSocket whose client is known, and send the pieces over it."""
+    connection, wire = served.connect(address=address)
+    assert isinstance(connection, GuardedConnection)
+    await served.say(connection, HANDSHAKE)
+    connection.trust()
+    await served.say(connection, *pieces)
+    return connection, wire
+
+
+def close_codes(wire: Wire) -> list[int]:
+    """The codes of the close frames behind the head of the answer."""
+    _, _, frames = wire.written.partition(b"\r\n\r\n")
+    return [struct.unpack("!H", frames[2:4])[0]] if frames else []
+
+
+@MESSAGES
+async def test_messages_that_are_arriving_count_as_bodies_do(
+    begun: tuple[bytes, ...], rest: bytes, size: int
+) -> None:
+    served = open_served(NotingApp(users=["ann", "ann", "bob"]))
+    sockets = [await open_socket(served, *begun) for _ in range(3)]
+    assert [close_codes(wire) for _, wire in sockets] == [[], [1013], []]
+    assert served.gate.bodies.total == 600
+    assert served.gate.ends == {EndReason.TOO_MUCH_BODY: 1}
+    await served.say(sockets[0][0], rest)
+    assert [len(text) for *_, text in served.app.requests] == [size]
+    assert served.gate.bodies.total == 300
+
+
+@MESSAGES
+async def test_a_message_counts_no_longer_when_its_client_has_left(
+    begun: tuple[bytes, ...], rest: bytes, size: int
+) -> None:
+    served = open_served(NotingApp(users=["ann", "ann"]))
+    connection, _ = await open_socket(served, *begun)
+    assert served.gate.bodies.total == 300
+    served.lose(connection)
+    assert served.gate.bodies.total == 0
+    connection, wire = await open_socket(served, *begun, rest)
+    assert ([len(text) for *_, text in served.app.requests], close_codes(wire)) == ([size], [])
+    assert served.gate.bodies.total == 0
+
+
+async def test_pings_between_fragments_and_whole_small_messages_need_no_room() -> None:
+    served = open_served(NotingApp())
+    ping = bytes((PING | LAST, 0x80 | 100)) + bytes(104)
+    connection, _ = await open_socket(served, frame(TEXT, 126), *[ping] * 20)
+    assert served.gate.bodies.total == 126
+    await served.say(connection, frame(REST | LAST, 126), frame(TEXT | LAST, 900), FRAME)
+    assert [len(text) for *_, text in served.app.requests] == [252, 900, 2]
+    assert served.gate.bodies.total == 0
+
+
+async def test_beyond_the_total_an_unfinished_message_of_the_largest_party_gives_way() -> None:
+    served = open_served(NotingApp(users=["ann", "bob", "carl", "dora"]))
+    _, wire = await open_socket(served, frame(TEXT, 300))
+    others = [await send(served, BEGUN, b"a" * 250) for _ in range(3)]
+    assert [statuses(one) for one in others] == [[], [], []]
+    assert (close_codes(wire), served.gate.bodies.total) == ([1013], 750)
+    assert served.gate.ends == {EndReason.TOO_MANY: 1}
+
+
+async def test_a_client_who_begins_a_message_and_falls_silent_is_let_go() -> None:
+    served = open_served(NotingApp(users=["ann"]))
+    connection, wire = await open_socket(served, frame(TEXT, 300, 400))
+    await served.wait(59)
+    assert wire.is_open
+    await served.wait(2)
+    assert not wire.is_open
+    served.lose(connection)
+    assert served.gate.bodies.total == 0

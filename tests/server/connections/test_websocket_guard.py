@@ -67,6 +67,9 @@ class NotingConnection:
     def __init__(self) -> None:
         self.done: list[str] = []
 
+    def count_message(self, size: int) -> None:
+        self.done.append(f"count {size}")
+
     def trust(self) -> None:
         self.done.append("trust")
 
