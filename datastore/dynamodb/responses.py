@@ -1,7 +1,7 @@
 """Answers of DynamoDB's JSON protocol: the decoded body, and the error of a failure."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 import msgspec
 import orjson
@@ -13,18 +13,41 @@ FIRST_FAILURE_STATUS = 300
 """The first HTTP status of a failure; redirects count as failures."""
 
 
-class _GetItem(TypedDict, total=False):
-    Item: msgspec.Raw
-
-
-class _BatchGetItem(TypedDict, total=False):
+class _BatchGetItem(msgspec.Struct):
     Responses: dict[str, list[msgspec.Raw]]
-    UnprocessedKeys: dict[str, Any]
+    UnprocessedKeys: dict[str, Any] = {}
+
+
+_decode_fields: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_items: Final = msgspec.json.Decoder(_BatchGetItem).decode
+
+_OF_FAILURES: Final = frozenset({"__type", "message", "Message"})
+"""Fields that no success has: a gateway may say with status 200 that it failed."""
+
+_ALWAYS: Final[Mapping[str, str]] = {"Query": "Count", "Scan": "Count"}
+"""A field that each success of these operations has."""
+
+
+def _read_item(body: bytes) -> Raw:
+    fields = _decode_fields(body)
+    _require_success("GetItem", fields)
+    return {"Item": fields["Item"]} if "Item" in fields else {}
+
+
+def _read_items(body: bytes) -> Raw:
+    found = _decode_items(body)
+    return {"Responses": found.Responses, "UnprocessedKeys": found.UnprocessedKeys}
+
+
+def _require_success(operation: str, fields: Mapping[str, Any]) -> None:
+    """Raise ResponseParserError for an object that no success of the operation is."""
+    if _ALWAYS.get(operation, "") not in ("", *fields) or not _OF_FAILURES.isdisjoint(fields):
+        raise ResponseParserError("an answer that is not one of DynamoDB")
 
 
 _DECODERS: Final[Mapping[str, Callable[[bytes], Any]]] = {
-    "GetItem": msgspec.json.Decoder(_GetItem).decode,
-    "BatchGetItem": msgspec.json.Decoder(_BatchGetItem).decode,
+    "GetItem": _read_item,
+    "BatchGetItem": _read_items,
 }
 """The decoders of operations whose items stay encoded."""
 
@@ -39,6 +62,8 @@ def parse_answer(operation: str, status: int, headers: Mapping[str, str], body: 
     parsed = _decode_object(body, loads, lenient=failed)
     if failed:
         parsed["Error"] = _read_error(parsed, status, headers)
+    elif operation not in _DECODERS:
+        _require_success(operation, parsed)
     parsed["ResponseMetadata"] = {"HTTPStatusCode": status, "HTTPHeaders": headers}
     return parsed
 
@@ -50,7 +75,7 @@ def _decode_object(body: bytes, loads: Callable[[bytes], Any], *, lenient: bool)
     except (orjson.JSONDecodeError, msgspec.DecodeError) as error:
         if lenient:
             return {}
-        raise ResponseParserError(f"an answer that is not JSON: {error}") from error
+        raise ResponseParserError(f"an answer that cannot be read: {error}") from error
     if not isinstance(parsed, dict) and not lenient:
         raise ResponseParserError("an answer that is not an object")
     return parsed if isinstance(parsed, dict) else {}

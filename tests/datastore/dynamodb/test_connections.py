@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from penstock.datastore.dynamodb import connections, failures, protocol
+from penstock.datastore.dynamodb.responses import parse_answer
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw
 from penstock.datastore.errors import RequestRefused, Unavailable
@@ -31,7 +32,7 @@ KEY = Key("P:1", "PV:latest")
 
 
 def ok(number: int = 0, *headers: str) -> bytes:
-    body = b'{"n": %d}' % number
+    body = b'{"Count": %d}' % number
     return whole(body, f"x-amz-crc32: {crc32(body)}", *headers)
 
 
@@ -122,6 +123,9 @@ async def call(table: DynamoDBTable) -> Raw:
         (b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", OSError),
         (whole(b"<html>hello</html>"), ResponseParserError),
         (whole(b"[]"), ResponseParserError),
+        (whole(b'{"__type": "x#InternalServerError"}'), ResponseParserError),
+        (whole(b'{"message": "Service Unavailable"}'), ResponseParserError),
+        (whole(b"{}"), ResponseParserError),
         (whole(b"{}", "x-amz-crc32: 1"), ChecksumError),
         (whole(b"{}", "x-amz-crc32: many"), ChecksumError),
         (whole(b"", status="204 No Content"), ResponseParserError),
@@ -130,11 +134,33 @@ async def call(table: DynamoDBTable) -> Raw:
 async def test_what_is_no_answer_counts_as_lost_and_is_asked_for_again(
     answer: bytes, error: type[Exception]
 ) -> None:
-    async with open_scripted_table(answer, answer, ok(1)) as (table, _):
+    async with open_scripted_table(answer, answer, whole(b"{}")) as (table, _):
         with pytest.raises(error) as raised:
             await call(table)
         assert isinstance(raised.value, failures.LOST_ANSWER)
         assert (await table.get([KEY])).items == {}
+
+
+OPERATIONS = (
+    *("GetItem", "BatchGetItem", "Query", "Scan", "TransactWriteItems", "BatchWriteItem"),
+    *("DescribeTable", "UpdateTimeToLive"),
+)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize(
+    "lie",
+    [b'{"__type": "x#InternalServerError"}', b'{"message": "a"}', b'{"Message": "a", "x": 1}'],
+)
+def test_a_failure_of_status_200_is_no_success(operation: str, lie: bytes) -> None:
+    with pytest.raises(ResponseParserError):
+        parse_answer(operation, 200, {}, lie)
+
+
+@pytest.mark.parametrize("operation", ["BatchGetItem", "Query", "Scan"])
+def test_an_answer_without_a_page_is_no_empty_page(operation: str) -> None:
+    with pytest.raises(ResponseParserError):
+        parse_answer(operation, 200, {}, b"{}")
 
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -171,7 +197,7 @@ async def test_an_answer_without_end_is_given_up_and_kept_by_nobody(
     async with open_scripted_table(endless, ok(1)) as (table, scripted):
         with pytest.raises(ConnectionError, match="larger than any"):
             await call(table)
-        assert await call(table) == {"n": 1}
+        assert await call(table) == {"Count": 1}
         assert scripted.connections == 2
         assert [(one._headers, one._body) for one in opened] == [({}, []), ({}, [])]
 
@@ -190,7 +216,7 @@ async def test_a_redirect_is_refused_and_not_followed() -> None:
     "answer",
     [
         b"HTTP/1.1 100 Continue\r\n\r\n" + ok(1),
-        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"n": 1}\r\n0\r\n\r\n',
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n{"Count": 1}\r\n0\r\n\r\n',
         [ok(1)[:20], ok(1)[20:50], ok(1)[50:-3], ok(1)[-3:]],
     ],
 )
@@ -200,7 +226,7 @@ async def test_an_answer_may_come_in_pieces(
     monkeypatch.setattr(protocol, "READ_SECONDS", 1.5 * LONG)
     async with open_scripted_table(answer, ok(2)) as (table, scripted):
         scripted.pause = LONG
-        assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
+        assert [await call(table), await call(table)] == [{"Count": 1}, {"Count": 2}]
         assert scripted.connections == 1
 
 
@@ -216,7 +242,7 @@ async def test_silence_is_waited_out_and_the_connection_not_used_again(
         await pass_time(LONG / 2)
         with pytest.raises(TimeoutError, match="nothing was heard"):
             await waiting
-        assert await call(table) == {"n": 1}
+        assert await call(table) == {"Count": 1}
         assert scripted.connections == 2
 
 
@@ -231,23 +257,23 @@ async def test_silence_is_waited_out_and_the_connection_not_used_again(
 )
 async def test_a_connection_is_used_again_only_after_exactly_one_answer(first: bytes) -> None:
     async with open_scripted_table(first, ok(2)) as (table, scripted):
-        assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
+        assert [await call(table), await call(table)] == [{"Count": 1}, {"Count": 2}]
         assert scripted.connections == 2
 
 
 async def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next() -> None:
     async with open_scripted_table([ok(1), ok(13)], ok(2)) as (table, scripted):
-        assert await call(table) == {"n": 1}
+        assert await call(table) == {"Count": 1}
         scripted.heard.clear()
         await scripted.heard.wait()
-        assert await call(table) == {"n": 2}
+        assert await call(table) == {"Count": 2}
         assert scripted.connections == 2
 
 
 async def test_an_idle_connection_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "IDLE_SECONDS", 0.0)
     async with open_scripted_table(ok(1), ok(2)) as (table, scripted):
-        assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
+        assert [await call(table), await call(table)] == [{"Count": 1}, {"Count": 2}]
         assert scripted.connections == 2
 
 
@@ -258,7 +284,7 @@ async def test_a_call_given_up_takes_its_connection_along() -> None:
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        assert await call(table) == {"n": 2}
+        assert await call(table) == {"Count": 2}
         assert scripted.connections == 2
 
 
@@ -307,7 +333,7 @@ async def test_the_endpoint_must_prove_who_it_is(
         table = await DynamoDBTable.open("any", region=REGION, endpoint_url=url, kind="thin")
         monkeypatch.undo()
     if variable and address == "127.0.0.1":
-        assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
+        assert [await call(table), await call(table)] == [{"Count": 1}, {"Count": 2}]
         assert scripted.connections == 1
     else:
         with pytest.raises(ssl.SSLCertVerificationError):
