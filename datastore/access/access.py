@@ -19,6 +19,7 @@ from penstock.datastore.table.counters import SHARDS
 from penstock.datastore.table.instrumentation import NO_PAYMENTS, Payments, Units
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.port import Key, Table
+from penstock.datastore.table.sharded_counts import DELETING
 from penstock.datastore.work_reports import WatchRun, ignore_report
 
 KEEP_HISTORY: Final = timedelta(days=365)
@@ -149,6 +150,14 @@ class Access(msgspec.Struct, frozen=True):
             return
         found = await self.table.get([key_of_group(group)], consistent=True)
         if not found.items:
+            raise group_not_found_error(group)
+
+    async def require_open_group(self, group: GroupPath) -> None:
+        """Raise NotFound for a group that does not exist, or is being deleted."""
+        if group == ROOT:
+            return
+        found = await self.table.get([key_of_group(group)], consistent=True)
+        if all(DELETING in row for row in found.items.values()):
             raise group_not_found_error(group)
 
     def require_role(self, role: Role, group: GroupPath) -> None:

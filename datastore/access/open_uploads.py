@@ -18,6 +18,7 @@ from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts
 from penstock.datastore.table.layout import OPEN_UPLOAD
+from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import (
     TTL,
     AnyOf,
@@ -32,6 +33,7 @@ from penstock.datastore.table.port import (
     Put,
     Query,
     Table,
+    key_of,
 )
 
 BLIND_ATTEMPTS: Final = 3
@@ -215,16 +217,8 @@ class OpenUploads:
 
     async def _rows(self, holder: _Holder) -> list[Attributes]:
         """Read the places that are taken by forms that have not expired."""
-        rows: list[Attributes] = []
-        after: Key | None = None
-        while True:
-            page = await self.table.query(
-                Query(partition=holder.partition, after=after, consistent=True)
-            )
-            rows += [row for row in page.items if _number(row[TTL]) > self._now]
-            if page.last is None:
-                return rows
-            after = page.last
+        rows = await _read_places(self.table, holder.partition)
+        return [row for row in rows if _number(row[TTL]) > self._now]
 
     async def _find_used(self, rows: Sequence[Attributes]) -> list[Attributes]:
         """Return the rows whose uploads were used, as the rows show that they watch."""
@@ -252,6 +246,24 @@ class OpenUploads:
         awaited = row.get("opening", watched.get(AWAITED))
         is_awaited = watched.get("state") == WAITING and watched.get(AWAITED) == awaited
         return not is_awaited or "readyAt" in watched
+
+
+async def find_places_of_group(table: Table, group: GroupPath) -> list[Delete]:
+    """Find the places of a group that is deleted; return the removals of its uploads from them."""
+    rows = await _read_places(table, OPEN_UPLOAD.pk.fill({"kind": "group", "holder": group}))
+    return [Delete(key_of(row), Compare("subject", "=", str(row["subject"]))) for row in rows]
+
+
+async def free_places(table: Table, removals: Sequence[Delete]) -> None:
+    """Free places, unless another upload has them by now."""
+    for removal in removals:
+        with suppress(ConditionFailed):
+            await table.transact([removal])
+
+
+async def _read_places(table: Table, partition: str) -> list[Attributes]:
+    pages = query_pages(table, Query(partition=partition, consistent=True))
+    return [row async for page in pages for row in page]
 
 
 def _or_used(free: AnyOf, used: str | None) -> Condition:

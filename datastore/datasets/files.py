@@ -104,6 +104,8 @@ class DatasetFiles:
         """Make an upload form; the caller must be contributor at a group, as for a create."""
         chosen = self.access.group_or_default(group)
         self.access.require_role(Role.CONTRIBUTOR, chosen)
+        # Otherwise the places of its uploads would be those of the next group of its path.
+        await self.access.require_open_group(chosen)
         id = self.access.clock.new_id()
         terms = FormTerms("dataset", id, upload_key(self.access, id), MAX_BYTES, CONTENT_TYPE)
         return UploadTicket(id, await open_form(self.access, terms, group=chosen))

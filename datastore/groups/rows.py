@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import partial
 
 from penstock.datastore.access.access import group_not_found_error, key_of_group
+from penstock.datastore.access.open_uploads import find_places_of_group, free_places
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.quotas.usage import forget_group
 from penstock.datastore.records import GroupCounts
@@ -69,6 +70,11 @@ async def remove_group(
         return group_not_found_error(group) if unknown else None
 
     above, not_empty = parent(group) or ROOT, _not_empty_error(group)
+    # Places of the next group of this path are none of these.
+    places = await find_places_of_group(table, group)
+    if marked:
+        # Nothing is added to it any more, and this process may die behind the removal.
+        await free_places(table, places)
     async for _ in Attempts():
         removed = await _counts(group).removal_writes(
             table, ("children", "grants"), refuse, not_empty, marked=marked
@@ -77,6 +83,8 @@ async def remove_group(
             await commit(table, [*removed, *logged, count_in_group(above, "children", -1)])
             if len(removed) > 1:
                 await forget_group(table, group)
+            if not marked:
+                await free_places(table, places)
             return
     raise Unavailable(f"The group {group} is being written by many at once.")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.access.open_uploads import OpenUploads
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.group_listing import GroupExecutions
@@ -147,6 +148,32 @@ async def test_nothing_of_a_deleted_group_belongs_to_the_next_of_its_path(
         await assert_out_of_reach(session, made)
     assert await contents(store.table) == before
     assert (await store.open_session(SUPER).pipelines.reading.one(lent.id)).groups == (EU,)
+
+
+@pytest.mark.parametrize("emptied", [False, True], ids=["at once", "by a job"])
+async def test_open_uploads_of_a_deleted_group_take_no_place_of_the_next(
+    store: Store, watch: Watch, emptied: bool
+) -> None:
+    await create_groups(store)
+    ada = store.open_session(ADA)
+    uploads = OpenUploads(store.table, store.clock, "bob", store.upload_limits)
+    for _ in range(3):
+        await ada.dataset_files.upload(NORTHWEST)
+    if emptied:
+        await begin_execution(store, await pipeline_in(store, NORTHWEST, "Trips"), ADA)
+        assert await uploads.count(NORTHWEST) == 4
+        await begin_deletion(store, NORTHWEST)
+        with pytest.raises(NotFound):
+            await ada.dataset_files.upload(NORTHWEST)
+        watch.move(timedelta(minutes=1))
+        assert await store.run_jobs("w") == 1
+    else:
+        assert await uploads.count(NORTHWEST) == 3
+        await store.open_session(SUPER).groups.delete(NORTHWEST)
+    with pytest.raises(NotFound):
+        await ada.dataset_files.upload(NORTHWEST)
+    await create_groups(store, NORTHWEST)
+    assert await uploads.count(NORTHWEST) == 0
 
 
 async def assert_out_of_reach(session: Session, made: Execution) -> None:
