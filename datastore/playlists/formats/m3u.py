@@ -7,6 +7,7 @@ The reader and the writer know `#EXTM3U`, `#PLAYLIST:`, and for each track `#EXT
 import codecs
 import re
 from collections.abc import Iterator
+from io import StringIO
 from typing import Final
 
 from penstock.datastore.playlists.formats import extension
@@ -21,9 +22,11 @@ from penstock.datastore.playlists.formats.document import (
 )
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_EXTINF = re.compile(
-    r'[ \t]*(-?\d{1,12}(?:\.\d{1,9})?)((?:[^",]|"[^"]*")*),(.*)', re.ASCII | re.DOTALL
-)
+_SECONDS = re.compile(r"[ \t]*(-?\d{1,12}(?:\.\d{1,9})?)", re.ASCII)
+_ATTRIBUTES = re.compile(r'[^",]*(?:"[^"]*"[^",]*)*')
+MAX_ATTRIBUTES: Final = 65_536
+"""Characters between the seconds and the comma; behind them a line says nothing."""
+
 _HEAD: Final = "#EXTM3U"
 _TITLE: Final = "#PLAYLIST:"
 _INFO: Final = "#EXTINF:"
@@ -48,8 +51,9 @@ def read(text: str) -> PlaylistDocument:
     title: str | None = None
     tracks: list[FileTrack] = []
     comments: dict[str, str] = {}
-    lines = _LINE_END.split(text.removeprefix("\ufeff"))
-    for number, line in enumerate((line.strip(" \t") for line in lines), 1):
+    # Line by line: a list of millions of lines would be made in one piece.
+    lines = StringIO(text.removeprefix("\ufeff"), newline=None)
+    for number, line in enumerate((line.strip(" \t\n") for line in lines), 1):
         if not line.startswith("#"):
             if line:
                 append_track(tracks, _build_track(comments, line, number))
@@ -96,8 +100,13 @@ def _build_track(comments: dict[str, str], location: str, line: int) -> FileTrac
 
 def _read_info(text: str) -> tuple[str, str]:
     """The seconds, and the text after the comma; attributes between them are ignored."""
-    found = _EXTINF.fullmatch(text)
-    return (found[1], found[3].strip(" \t")) if found else ("0", "")
+    seconds = _SECONDS.match(text)
+    if seconds is None:
+        return "0", ""
+    # Two patterns, which never fail behind each other: one would try each length of the number.
+    attributes = _ATTRIBUTES.match(text, seconds.end(), seconds.end() + MAX_ATTRIBUTES)
+    end = attributes.end() if attributes else 0
+    return (seconds[1], text[end + 1 :].strip(" \t")) if text.startswith(",", end) else ("0", "")
 
 
 def _track_lines(track: FileTrack) -> Iterator[str]:

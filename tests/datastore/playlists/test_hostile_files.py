@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
+from penstock.datastore.playlists.formats import m3u
 from penstock.datastore.playlists.formats.document import (
     MAX_BYTES,
     MAX_TEXT,
@@ -179,7 +180,22 @@ def test_a_file_of_more_than_eight_megabytes_is_not_looked_at(format: PlaylistFo
     assert (caught.value.actual, caught.value.path) == (MAX_BYTES + 1, ["file"])
 
 
-@pytest.mark.parametrize("line", ['#EXTINF:1 "', '#EXTINF:1 ""', "#EXTINF:1 x,", "#EXTINF:1 - "])
+NUMBER = "#EXTINF:123456789012.123456789"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '#EXTINF:1 "',
+        '#EXTINF:1 ""',
+        "#EXTINF:1 x,",
+        "#EXTINF:1 - ",
+        *(f"{NUMBER}{end}" for end in ("", "x", '"', '"x"', " ", "\t")),
+        "#EXTINF: ",
+        "#",
+        "x ",
+    ],
+)
 def test_a_line_of_a_megabyte_takes_no_time(line: str) -> None:
     text = line + line[-1] * 1_000_000 + "\na.mp3"
 
@@ -187,7 +203,15 @@ def test_a_line_of_a_megabyte_takes_no_time(line: str) -> None:
         with suppress(Invalid):
             read(PlaylistFormat.M3U8, text)
 
-    assert yardsticks(read_line, below=100) < 100
+    assert yardsticks(read_line, below=20) < 20
+
+
+@pytest.mark.parametrize(
+    ("between", "title"), [(m3u.MAX_ATTRIBUTES, "One"), (m3u.MAX_ATTRIBUTES + 1, None)]
+)
+def test_attributes_of_a_line_end_at_a_bound(between: int, title: str | None) -> None:
+    (track,) = read(PlaylistFormat.M3U8, f"#EXTINF:1{' ' * between},One\na.mp3").tracks
+    assert (track.title, track.duration_ms) == (title, 1000 if title else None)
 
 
 @pytest.mark.parametrize("format", PlaylistFormat)
