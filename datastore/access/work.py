@@ -66,6 +66,9 @@ CALL_UNITS: Final = {StoreKind.EMBEDDED: 2, StoreKind.DYNAMODB: 8}
 MATCHED_ROWS: Final = 2
 """Rows of words that are read and compared with a part of a name, in one unit."""
 
+MATCHED_TRACKS: Final = 2
+"""Tracks of a library, and of a playlist file, that are matched in one unit."""
+
 CPU_SECONDS: Final = 0.000_04
 """Seconds of CPU time in one unit, for work whose time nothing but a clock tells."""
 
@@ -134,6 +137,11 @@ def text_units(work: int) -> int:
 def matching_units(rows: int) -> int:
     """Return the units of comparing this many rows of words with a part of a name."""
     return rows // MATCHED_ROWS
+
+
+def matched_track_units(tracks: int) -> int:
+    """Return the units of matching this many tracks of a library and of a playlist file."""
+    return tracks // MATCHED_TRACKS
 
 
 def cpu_units(seconds: float) -> int:

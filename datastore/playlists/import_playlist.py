@@ -8,14 +8,17 @@ from asyncio import to_thread
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
 import msgspec
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import cpu_units, matched_track_units
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid, Unavailable
+from penstock.datastore.input_files.interruptible_work import InterruptibleWork
 from penstock.datastore.playlists import ranks
 from penstock.datastore.playlists.add_entries import entry_for
 from penstock.datastore.playlists.change_target import total_duration
@@ -43,8 +46,11 @@ from penstock.datastore.resources import idempotency
 from penstock.datastore.table.commit import AlreadyDone, Write, commit
 from penstock.datastore.table.port import INDEX_HASH, Compare, Item, Missing, Put, Update
 from penstock.datastore.text import replace_unprintable
+from penstock.datastore.turn_threads import TurnThreads
 
 HOLD_TIME = timedelta(minutes=2)
+
+_THREADS: Final = TurnThreads("playlists", 2, most_of_one=1)
 
 
 class _ImportTimedOut(Unavailable):
@@ -118,7 +124,7 @@ class PlaylistImporter:
         known = [audio for audio in found if isinstance(audio, Audio)]
         if len(known) < len(found):
             known = await read_all_tracks(self.access)
-        return await to_thread(_match_all, known, tracks)
+        return await _match_all(self.access, known, tracks)
 
     async def _create_playlist(
         self,
@@ -200,6 +206,26 @@ class PlaylistImporter:
         return Write(update, describe_conflict)
 
 
-def _match_all(known: Sequence[Audio], tracks: Sequence[FileTrack]) -> list[TrackMatch]:
-    library = TrackIndex(known)
+async def _match_all(
+    access: Access, known: Sequence[Audio], tracks: Sequence[FileTrack]
+) -> list[TrackMatch]:
+    """Match tracks in a thread at the caller's turn; it ends soon after nobody waits for it.
+
+    The caller pays by the number of the tracks, and owes what it takes beyond that. Raises
+    RateLimited before it begins.
+    """
+    prepaid = matched_track_units(len(known) + len(tracks))
+    access.work.spend_more(prepaid)
+    work = InterruptibleWork()
+    try:
+        return await _THREADS.run(partial(_match, known, tracks, work), access.caller.user_id)
+    finally:
+        work.interrupt()
+        access.work.owe(max(0, cpu_units(work.seconds) - prepaid))
+
+
+def _match(
+    known: Sequence[Audio], tracks: Sequence[FileTrack], work: InterruptibleWork
+) -> list[TrackMatch]:
+    library = TrackIndex(known, work.require_wanted)
     return [library.match(track) for track in tracks]

@@ -6,8 +6,8 @@ Also reads of thousands of tracks, in shares that give other work its turn.
 import re
 from asyncio import gather
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 from penstock.datastore.access.access import Access
@@ -50,6 +50,17 @@ async def read_all_tracks(access: Access) -> list[Audio]:
 TOLERANCE_MS: Final = 3_000
 """The largest difference between two lengths of the same recording."""
 
+MOST_ALIKE: Final = 100
+"""The most tracks that one step of a match chooses among."""
+
+CHECKED_TRACKS: Final = 100
+"""The tracks of the library behind each check whether the work may go on."""
+
+MOST_SEGMENTS: Final = 16
+"""The most segments at the end of a path that are compared."""
+
+T = TypeVar("T")
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
 _SLASHES = re.compile(r"[/\\]+")
 _IGNORED_SEGMENTS: Final = ("", ".", "..")
@@ -62,72 +73,120 @@ class TrackMatch(NamedTuple):
     candidates: tuple[Audio, ...] = ()
 
 
-class TrackIndex:
-    """An index of a library's tracks by id, path, file name, and artist with title."""
+class _NamedTrack(NamedTuple):
+    """A track with the normal form of its album."""
 
-    def __init__(self, tracks: Iterable[Audio]) -> None:
+    track: Audio
+    album: str
+
+
+_PathEnds: TypeAlias = Mapping[tuple[str, ...], Sequence[Audio]]
+"""The tracks of one file name by the last segments of their paths, of any number."""
+
+
+class TrackIndex:
+    """An index of a library's tracks by id, path, file name, and artist with title.
+
+    Each match takes a bounded time, however many tracks are alike, behind the first of each file
+    name. `check` is called again and again, and may raise.
+    """
+
+    def __init__(self, tracks: Iterable[Audio], check: Callable[[], object] = int) -> None:
+        self._check = check
         self._by_id: dict[str, Audio] = {}
         self._by_path: dict[str, list[Audio]] = defaultdict(list)
         self._by_name: dict[str, list[Audio]] = defaultdict(list)
-        self._by_title: dict[tuple[str, str], list[Audio]] = defaultdict(list)
-        for track in tracks:
+        self._by_title: dict[tuple[str, str], list[_NamedTrack]] = defaultdict(list)
+        self._path_ends: dict[str, _PathEnds] = {}
+        for track in self._checked(tracks):
             self._by_id[track.id] = track
             for path in (track.object_key, f"s3://{track.bucket}/{track.object_key}"):
                 self._by_path[path].append(track)
             self._by_name[normalize_name(track.file_name)].append(track)
+            named = _NamedTrack(track, normalize_name(track.album or ""))
             for artist in {normalize_name(name) for name in _artist_names(track)}:
-                self._by_title[artist, normalize_name(track.title)].append(track)
+                self._by_title[artist, normalize_name(track.title)].append(named)
 
     def match(self, wanted: FileTrack) -> TrackMatch:
         """Match by id, path, end of the path, artist and title, or file name, in this order.
 
         If one step leaves several tracks, the next step chooses among them. Texts are
-        compared in their normal form without case, lengths with a tolerance.
+        compared in their normal form without case, lengths with a tolerance. A step that finds more
+        than MOST_ALIKE tracks chooses none.
         """
+        self._check()
         if wanted.id in self._by_id:
             return TrackMatch(self._by_id[wanted.id])
         left: list[Audio] = []
         for found in self._candidate_lists(wanted):
-            both = [track for track in found if track in left] if left else found
+            kept = {track.id for track in left}
+            both = [track for track in found if track.id in kept] if left else found
             if len(both) == 1:
                 return TrackMatch(both[0])
             left = both or left
         return TrackMatch(candidates=tuple(left))
 
+    def _checked(self, tracks: Iterable[Audio]) -> Iterator[Audio]:
+        for number, track in enumerate(tracks):
+            if number % CHECKED_TRACKS == 0:
+                self._check()
+            yield track
+
     def _candidate_lists(self, wanted: FileTrack) -> Iterable[list[Audio]]:
         places = _location_readings(wanted.location or "")
-        yield _distinct_tracks(track for place in places for track in self._by_path.get(place, ()))
-        yield self._match_path_end(places, 2)
+        ends = [_path_segments(place) for place in places]
+        yield _distinct_tracks(track for one in places for track in _few(self._by_path.get(one)))
+        yield self._match_path_end(ends, 2)
         yield self._match_artist_and_title(wanted)
-        yield self._match_path_end(places, 1)
+        yield self._match_path_end(ends, 1)
 
-    def _match_path_end(self, places: Sequence[str], least: int) -> list[Audio]:
+    def _match_path_end(self, ends: Sequence[Sequence[str]], least: int) -> list[Audio]:
         """The tracks whose path shares the most final segments with a place, at least `least`."""
         best: list[Audio] = []
         longest = least
-        for place in places:
-            end = _path_segments(place)
-            for track in self._by_name.get(end[-1], ()) if end else ():
-                alike = _common_segments(end, _path_segments(track.object_key))
-                if alike > longest:
-                    best, longest = [], alike
-                if alike == longest:
-                    best.append(track)
+        for end in ends:
+            for size in range(min(len(end), MOST_SEGMENTS), longest - 1, -1):
+                found = self._ends_of(end[-1]).get(tuple(end[-size:]))
+                if found is not None:
+                    best, longest = [*(best if size == longest else ()), *_few(found)], size
+                    break
         return _distinct_tracks(best)
+
+    def _ends_of(self, name: str) -> _PathEnds:
+        """The tracks of a file name by the ends of their paths, which are found out once."""
+        if name not in self._by_name:
+            return {}
+        known = self._path_ends.get(name)
+        if known is None:
+            known = self._path_ends[name] = _list_path_ends(self._checked(self._by_name[name]))
+        return known
 
     def _match_artist_and_title(self, wanted: FileTrack) -> list[Audio]:
         if wanted.creator is None or wanted.title is None:
             return []
-        named = self._by_title.get(
-            (normalize_name(wanted.creator), normalize_name(wanted.title)), ()
-        )
-        found = _distinct_tracks(track for track in named if _has_same_length(wanted, track))
-        of_album = [
-            track
-            for track in found
-            if normalize_name(track.album or "") == normalize_name(wanted.album or "")
-        ]
-        return of_album or found
+        key = normalize_name(wanted.creator), normalize_name(wanted.title)
+        found = _few(self._by_title.get(key))
+        named = [one for one in found if _has_same_length(wanted, one.track)]
+        album = normalize_name(wanted.album or "")
+        of_album = _distinct_tracks(one.track for one in named if one.album == album)
+        return of_album or _distinct_tracks(one.track for one in named)
+
+
+def _few(found: Sequence[T] | None) -> Sequence[T]:
+    """The tracks of a step, or none if there are too many to tell them apart."""
+    return found if found and len(found) <= MOST_ALIKE else ()
+
+
+def _list_path_ends(tracks: Iterable[Audio]) -> _PathEnds:
+    """List tracks by the ends of their paths; of those with too many tracks, so many suffice."""
+    ends: dict[tuple[str, ...], list[Audio]] = defaultdict(list)
+    for track in tracks:
+        segments = _path_segments(track.object_key)
+        for size in range(1, min(len(segments), MOST_SEGMENTS) + 1):
+            alike = ends[tuple(segments[-size:])]
+            if len(alike) <= MOST_ALIKE:
+                alike.append(track)
+    return dict(ends)
 
 
 def _artist_names(track: Audio) -> tuple[str, ...]:
@@ -156,11 +215,6 @@ def _location_readings(location: str) -> list[str]:
 def _path_segments(path: str) -> list[str]:
     """The segments of a path, in their comparison form."""
     return [normalize_name(part) for part in _SLASHES.split(path) if part not in _IGNORED_SEGMENTS]
-
-
-def _common_segments(end: Sequence[str], other: Sequence[str]) -> int:
-    pairs = zip(reversed(end), reversed(other), strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(end), len(other)))
 
 
 def _distinct_tracks(tracks: Iterable[Audio]) -> list[Audio]:

@@ -1,5 +1,6 @@
 """JSPF, the form of XSPF in JSON: reader and writer."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -32,6 +33,9 @@ class _Track(msgspec.Struct, omit_defaults=True):
     extension: dict[str, Any] | None = None
 
 
+_PLACE = re.compile(r"`(\$[.\[\]\w]*)`$", re.ASCII)
+
+
 class _Playlist(msgspec.Struct, omit_defaults=True):
     title: str | None = None
     track: list[_Track] = []
@@ -48,8 +52,14 @@ def read(data: str | bytes) -> PlaylistDocument:
     )
     try:
         found = msgspec.json.decode(text, type=_File).playlist
-    except msgspec.DecodeError as error:
-        raise UnreadablePlaylist(f"This is no JSPF: {error}.") from None
+    except msgspec.ValidationError as error:
+        # The library says which field it is, in words of its own.
+        place = found[1] if (found := _PLACE.search(str(error))) else "$.playlist"
+        raise UnreadablePlaylist(
+            f"This is no JSPF: {place} is missing, or of another kind."
+        ) from None
+    except msgspec.DecodeError:
+        raise UnreadablePlaylist("This is no JSPF: it is no JSON.") from None
     except (RecursionError, UnicodeError):
         raise UnreadablePlaylist("This is no JSPF: it is nested too deeply, or no UTF-8.") from None
     tracks: list[FileTrack] = []

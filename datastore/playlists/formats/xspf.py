@@ -89,8 +89,7 @@ class _XspfReader:
         try:
             self._parser.Parse(data, True)
         except expat.ExpatError as error:
-            message = f"This is no XML: {expat.ErrorString(error.code)}."
-            raise UnreadablePlaylist(message, error.lineno, error.offset + 1) from None
+            raise UnreadablePlaylist("This is no XML.", error.lineno, error.offset + 1) from None
         return PlaylistDocument(title=self._title, tracks=tuple(self._tracks))
 
     def _check_declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:

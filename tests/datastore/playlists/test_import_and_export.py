@@ -1,5 +1,7 @@
 """Exports and imports of playlists: nothing changes, and every omission is reported."""
 
+import asyncio
+import threading
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import Invalid, Unavailable
+from penstock.datastore.errors import Invalid, RateLimited, Unavailable
 from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.playlists.formats.document import (
     FileTrack,
@@ -17,6 +19,7 @@ from penstock.datastore.playlists.formats.document import (
 from penstock.datastore.playlists.formats.files import read, write
 from penstock.datastore.playlists.import_playlist import ImportOptions, UnmatchedEntry
 from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.playlists.track_matching import TrackIndex, TrackMatch
 from penstock.datastore.store import Session, Store
 from tests.datastore.playlists.sample_playlists import (
     ANN,
@@ -31,8 +34,10 @@ from tests.datastore.playlists.sample_playlists import (
     titles,
 )
 from tests.support.consistency_check import contents
+from tests.support.patience import until
 from tests.support.sample_resources import on_sqlite, walk, without_moto
 from tests.support.table_interceptors import CutOffTable, InterruptedTable, ProcessDied, TracedTable
+from tests.support.work_account import Account
 
 
 async def export_text(session: Session, playlist: Playlist, format: PlaylistFormat) -> str:
@@ -138,6 +143,51 @@ async def test_only_looking_changes_nothing(store: Store) -> None:
 
 
 @on_sqlite
+async def test_matching_is_paid_before_it_is_done(store: Store) -> None:
+    await add_tracks(open_session(store), 4)
+    before = await contents(store.table)
+    account, poor = Account(), Account(most=3)
+    found = await store.open_session(ANN, work=account).playlists.importing.run(
+        MIXED, ImportOptions(only_look=True)
+    )
+    assert (found.matched, account.taken) == (2, 4)
+    with pytest.raises(RateLimited):
+        await store.open_session(ANN, work=poor).playlists.importing.run(MIXED, ImportOptions())
+    assert poor.taken == 0
+    assert await contents(store.table) == before
+
+
+async def test_callers_take_turns_at_matching_and_it_ends_when_nobody_waits_for_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Semaphore(0), threading.Event()
+    match = TrackIndex.match
+
+    def match_slowly(index: TrackIndex, wanted: FileTrack) -> TrackMatch:
+        if wanted.title == "slow":
+            begun.release()
+            go_on.wait()
+        return match(index, wanted)
+
+    monkeypatch.setattr(TrackIndex, "match", match_slowly)
+    slow = PlaylistDocument(title="a", tracks=(FileTrack(title="slow"),) * 1_000)
+    look = ImportOptions(only_look=True)
+    running = [
+        asyncio.create_task(open_session(store).playlists.importing.run(slow, look))
+        for _ in range(2)
+    ]
+    await until(lambda: begun.acquire(blocking=False))
+    found = await open_session(store, BOB).playlists.importing.run(MIXED, look)
+    assert found.matched == 0
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    go_on.set()
+    # The next of the same caller waits for the thread, which goes on with no further track.
+    await open_session(store).playlists.importing.run(MIXED, look)
+    assert not begun.acquire(blocking=False)
+
+
 async def test_the_ids_in_anothers_file_match_nothing(store: Store) -> None:
     session = open_session(store)
     playlist, _ = await make_mix(session, 2)

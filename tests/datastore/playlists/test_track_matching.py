@@ -1,11 +1,15 @@
 """A track of a playlist file matches its track in the library in every spelling."""
 
 import unicodedata
+from cProfile import Profile
+from pstats import Stats
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from penstock.datastore.audio.records import Audio, AudioFormat
+from penstock.datastore.playlists import track_matching
 from penstock.datastore.playlists.formats.document import FileTrack
 from penstock.datastore.playlists.track_matching import TrackIndex
 
@@ -100,6 +104,43 @@ def test_what_is_no_one_track_is_none_and_its_candidates_are_told(case: str) -> 
     found = TrackIndex(ALL).match(wanted)
     assert found.audio is None
     assert found.candidates == candidates
+
+
+@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.parametrize("by", ["path", "title", "name"])
+def test_of_very_many_tracks_that_are_alike_a_step_chooses_none(by: str, more: int) -> None:
+    alike = [
+        replace(TWIN, id=str(n), object_key=f"{n}/x/y.mp3", file_name="y.mp3")
+        for n in range(track_matching.MOST_ALIKE + more)
+    ]
+    wanted = {
+        "path": FileTrack(location="/m/x/y.mp3"),
+        "title": FileTrack(title="One", creator="U2"),
+        "name": FileTrack(location="/m/y.mp3"),
+    }[by]
+    found = TrackIndex([*alike, JOGA]).match(wanted)
+    assert (found.audio, found.candidates) == (None, () if more else tuple(alike))
+    if by == "path":
+        by_both = FileTrack(location="/m/x/y.mp3", title="Jóga", creator="Björk")
+        assert TrackIndex([*alike, JOGA]).match(by_both).audio == (JOGA if more else None)
+
+
+def test_the_time_of_a_match_does_not_grow_with_the_tracks_of_its_file_name() -> None:
+    """Counted in calls of a profiler: a match takes as many with ten times the tracks."""
+
+    def count_calls(number: int) -> int:
+        tracks = [
+            replace(TWIN, id=str(n), object_key=f"{n}/y.mp3", file_name="y.mp3")
+            for n in range(number)
+        ]
+        index = TrackIndex(tracks)
+        wanted = FileTrack(location="a/y.mp3", title="One", creator="U2", album="b")
+        index.match(wanted)
+        with Profile() as profile:
+            index.match(wanted)
+        return Stats(profile).total_calls  # type: ignore[attr-defined, no-any-return]
+
+    assert count_calls(10_000) == count_calls(1_000)
 
 
 def test_lengths_may_differ_by_three_seconds() -> None:
