@@ -98,7 +98,7 @@ class TrackIndex:
         self._by_name: dict[str, list[Audio]] = defaultdict(list)
         self._by_title: dict[tuple[str, str], list[_NamedTrack]] = defaultdict(list)
         self._path_ends: dict[str, _PathEnds] = {}
-        for track in self._checked(tracks):
+        for track in self._go_through(tracks):
             self._by_id[track.id] = track
             for path in (track.object_key, f"s3://{track.bucket}/{track.object_key}"):
                 self._by_path[path].append(track)
@@ -126,7 +126,7 @@ class TrackIndex:
             left = both or left
         return TrackMatch(candidates=tuple(left))
 
-    def _checked(self, tracks: Iterable[Audio]) -> Iterator[Audio]:
+    def _go_through(self, tracks: Iterable[Audio]) -> Iterator[Audio]:
         for number, track in enumerate(tracks):
             if number % CHECKED_TRACKS == 0:
                 self._check()
@@ -158,7 +158,7 @@ class TrackIndex:
             return {}
         known = self._path_ends.get(name)
         if known is None:
-            known = self._path_ends[name] = _list_path_ends(self._checked(self._by_name[name]))
+            known = self._path_ends[name] = _list_path_ends(self._go_through(self._by_name[name]))
         return known
 
     def _match_artist_and_title(self, wanted: FileTrack) -> list[Audio]:

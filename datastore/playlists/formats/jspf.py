@@ -54,10 +54,9 @@ def read(data: str | bytes) -> PlaylistDocument:
         found = msgspec.json.decode(text, type=_File).playlist
     except msgspec.ValidationError as error:
         # The library says which field it is, in words of its own.
-        place = found[1] if (found := _PLACE.search(str(error))) else "$.playlist"
-        raise UnreadablePlaylist(
-            f"This is no JSPF: {place} is missing, or of another kind."
-        ) from None
+        at = _PLACE.search(str(error))
+        words = f"{at[1] if at else '$.playlist'} is missing, or of another kind"
+        raise UnreadablePlaylist(f"This is no JSPF: {words}.") from None
     except msgspec.DecodeError:
         raise UnreadablePlaylist("This is no JSPF: it is no JSON.") from None
     except (RecursionError, UnicodeError):
