@@ -1,28 +1,34 @@
-"""Measures aggregates of a month of one sensor, before its hours are kept and afterwards."""
+"""Measures aggregates of a month of one sensor, as hours are kept by readers or by the sink."""
 
 import argparse
 import asyncio
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from penstock.datastore.access.access import Access
+from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.ngsi.catalog import Catalog
+from penstock.datastore.ngsi.catalog import Catalog, EntityName
 from penstock.datastore.ngsi.destinations import EmbeddedDestinations, TableItem
-from penstock.datastore.ngsi.directory import Attribute, Entity
+from penstock.datastore.ngsi.directory import Attribute, Directory, Entity
 from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
+from penstock.datastore.ngsi.hours.busy_hours import BusyHours
+from penstock.datastore.ngsi.hours.generations import HourOfEvents
+from penstock.datastore.ngsi.hours.hour_keeper import HourKeeper
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
 from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period
 from penstock.datastore.ngsi.reading.series import TimeSpan
 from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.rows import Event, items_of
+from penstock.datastore.ngsi.run_log import SINK_CALLER
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Session, Store
@@ -71,6 +77,23 @@ async def fill(store: Store, days: int) -> None:
         )
 
 
+async def keep_as_sink(store: Store, days: int) -> int:
+    """Keep each hour a quarter of an hour after its end, as a sink does; return the turns."""
+    moment = BEGIN
+    clock = Clock(lambda: moment)
+    access = Access(store.table, SINK_CALLER, clock, store.list_budget)
+    hours = replace(store.open_session(READER).notifications.hours, access=access)
+    keeper = HourKeeper(BusyHours(), Directory(access), hours)
+    name = EntityName(SENSOR.service, SENSOR.path, SENSOR.entity_id, SENSOR.entity_type)
+    first = int(BEGIN.timestamp()) // 3600
+    turns = range(days * DAY_SECONDS // 3600)
+    for number in turns:
+        keeper.busy.note({(name, first + number): HourOfEvents(3600, 0)}, 0)
+        moment = BEGIN + timedelta(hours=number + 1, minutes=15)
+        await keeper.keep_due()
+    return len(turns)
+
+
 async def read_aggregate(session: Session, of: Attribute, how: Aggregation, days: int) -> int:
     """Read an aggregate, again and again while it is refused; return the number of calls."""
     span, calls = TimeSpan(BEGIN, BEGIN + timedelta(days=days)), 0
@@ -83,8 +106,25 @@ async def read_aggregate(session: Session, of: Attribute, how: Aggregation, days
         return calls
 
 
-async def measure(days: int) -> float:
-    """Print the times of the first and of later reads; return the longest of the latter."""
+@dataclass(slots=True)
+class Timing:
+    """The lines of a table of times, and the longest of those that count."""
+
+    slowest: float = 0.0
+
+    async def line(self, name: str, period: str, work: Awaitable[int], *, counts: bool) -> None:
+        """Do the work, and print its number of calls and its times."""
+        clock, own = time.perf_counter(), time.process_time()
+        calls = await work
+        seconds, used = time.perf_counter() - clock, time.process_time() - own
+        print(f"| {name} | {period} | {calls} | {seconds:.3f} | {used:.3f} |")
+        if counts:
+            self.slowest = max(self.slowest, seconds)
+
+
+async def measure(days: int, *, by_sink: bool) -> float:
+    """Print the times of what keeps the hours, and of reads; return the longest of the latter."""
+    timing = Timing()
     with tempfile.TemporaryDirectory() as name:
         async with open_store(Path(name)) as store:
             await fill(store, days)
@@ -92,26 +132,26 @@ async def measure(days: int) -> float:
             of = await session.notifications.directory.attribute(SENSOR, "temperature")
             assert of is not None
             print("| read | period | calls | seconds | of processor time |\n|---|---|--:|--:|--:|")
-            slowest = 0.0
-            for number, method in enumerate((METHODS[0], *METHODS)):
+            first = Aggregation(METHODS[0], Period.DAY)
+            if by_sink:
+                await timing.line("kept by the sink", "", keep_as_sink(store, days), counts=False)
+            else:
+                read = read_aggregate(session, of, first, days)
+                await timing.line("nothing kept", Period.DAY, read, counts=False)
+            for method in METHODS:
                 for period in (Period.DAY, Period.HOUR):
-                    clock, own = time.perf_counter(), time.process_time()
-                    calls = await read_aggregate(session, of, Aggregation(method, period), days)
-                    seconds = time.perf_counter() - clock
-                    used = time.process_time() - own
-                    first = number == 0 and period is Period.DAY
-                    print(f"| {'nothing kept' if first else method.value} | {period} ", end="")
-                    print(f"| {calls} | {seconds:.3f} | {used:.3f} |")
-                    slowest = slowest if first else max(slowest, seconds)
-            return slowest
+                    read = read_aggregate(session, of, Aggregation(method, period), days)
+                    await timing.line(method.value, period, read, counts=True)
+    return timing.slowest
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.sensor_month", description=__doc__)
     parser.add_argument("--days", type=int, default=MONTH, help="of samples, one a second")
+    parser.add_argument("--sink", action="store_true", help="keep the hours before the first read")
     parser.add_argument("--check", action="store_true", help="end with 1 beyond the target")
     options = parser.parse_args(arguments)
-    slowest = asyncio.run(measure(options.days))
+    slowest = asyncio.run(measure(options.days, by_sink=options.sink))
     print(f"\nThe slowest read of kept hours took {slowest * 1000:.0f} ms.")
     return int(options.check and slowest > TARGET)
 

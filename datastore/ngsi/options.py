@@ -146,7 +146,8 @@ class SinkOptions:
 
     `max_pending` is the largest number of events that it may hold. A notification that repeats
     another within `retry_window` seconds is a retry of its sender. Stored events are counted with
-    the next notification of their service path, or after `settlement_seconds`.
+    the next notification of their service path, or after `settlement_seconds`. With `keep_hours`
+    the hours of entities that send much are kept without a reader.
     """
 
     naming: NamingOptions = NamingOptions()
@@ -158,6 +159,7 @@ class SinkOptions:
     max_pending: int = 10_000
     retry_window: int = 300
     settlement_seconds: float = 5.0
+    keep_hours: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

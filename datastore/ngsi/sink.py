@@ -21,7 +21,11 @@ from penstock.datastore.ngsi.commit import BatchCommitter, RetryWindow
 from penstock.datastore.ngsi.counts import SHARDS, KnownRemovals
 from penstock.datastore.ngsi.dead_letters import LetterFiles
 from penstock.datastore.ngsi.destinations import Destinations
+from penstock.datastore.ngsi.directory import Directory
 from penstock.datastore.ngsi.events import DamagedLines, LineFiles
+from penstock.datastore.ngsi.hours.busy_hours import MOST_HOURS, BusyHours
+from penstock.datastore.ngsi.hours.hour_keeper import HourKeeper
+from penstock.datastore.ngsi.hours.reader import HourReader
 from penstock.datastore.ngsi.inbox import WORKERS, Inbox, IntakeResult
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit, SinkBacklog
 from penstock.datastore.ngsi.large_values import LargeValues
@@ -31,6 +35,7 @@ from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.naming_rules import load_renamer
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.options import FOR_EVER, Ack, RetentionTimes, SinkOptions
+from penstock.datastore.ngsi.reading.series import SeriesReader
 from penstock.datastore.ngsi.replay import LetterReplayer
 from penstock.datastore.ngsi.retention.sweep import RetentionSweep
 from penstock.datastore.ngsi.router import EntityRouter
@@ -44,12 +49,14 @@ from penstock.datastore.ngsi.table_names import TableNameRegistry
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_task, try_once
 from penstock.datastore.table import counters
+from penstock.datastore.table.instrumentation import Units
 from penstock.datastore.table.port import Table
 from penstock.datastore.work_reports import WatchRun, ignore_report
 
 RULES_SECONDS: Final = 30.0
 DRAIN_SECONDS: Final = 5.0
 SWEEP_SECONDS: Final = 3600.0
+HOURS_SECONDS: Final = 60.0
 
 ROUNDS_FAILED: Final = "the sink could not do its rounds"
 
@@ -91,6 +98,7 @@ class NotificationSink:
     committer: BatchCommitter
     router: EntityRouter
     replayer: LetterReplayer
+    hour_keeper: HourKeeper
 
     async def accept_notification(
         self, notification: Notification, size: int
@@ -199,6 +207,7 @@ async def open_sink(
         create_task(repeat_task(_periodic_task(sink.reload_rules, RULES_SECONDS))),
         create_task(repeat_task(_periodic_task(sweep.remove_old, SWEEP_SECONDS))),
         create_task(try_once(late, logger, ROUNDS_FAILED)),
+        create_task(repeat_task(_periodic_task(sink.hour_keeper.keep_due, HOURS_SECONDS))),
     ]
     try:
         yield sink
@@ -242,11 +251,22 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
     sorter = EntityRouter(registry, options, ground.clock)
     persisting = SampleWriter(ground.destinations, options.layout, LargeValues(ground.files))
     lanes = DestinationLanes(room)
-    loading = RunLoader(keeping, persisting, options.batching, room, lanes, registry.forget_table)
+    busy = BusyHours(MOST_HOURS if options.keep_hours else 0)
+    loading = RunLoader(
+        keeping, persisting, options.batching, room, lanes, registry.forget_table, busy
+    )
     window = RetryWindow(ground.clock, timedelta(seconds=options.retry_window))
     intake = Inbox(keeping, sorter, window, room, loading.load_segment)
     replaying = LetterReplayer(keeping, sorter, room, loading.load_segment)
-    return NotificationSink(options, room, intake, loading, keeping, sorter, replaying)
+    keeper = _build_keeper(ground, access, busy)
+    return NotificationSink(options, room, intake, loading, keeping, sorter, replaying, keeper)
+
+
+def _build_keeper(ground: SinkContext, access: Access, busy: BusyHours) -> HourKeeper:
+    values = LargeValues(ground.files)
+    rounds = access.budget.rounds
+    series = SeriesReader(ground.destinations, rounds, Units(), ground.clock, values, access.work)
+    return HourKeeper(busy, Directory(access), HourReader(access, series))
 
 
 def _periodic_task(

@@ -148,6 +148,12 @@ class NgsiSettings(BaseSettings):
         "seconds, because the next notification of their service path counts them for half of the "
         "price. With 0 they are counted at once.",
     )
+    ngsi_keep_hours: bool = Field(
+        True,
+        description="Whether the sink keeps the hours of entities that send 100 events an hour or "
+        "more, for the first chart of them. It reads each of their samples once. Otherwise the "
+        "first reads of a long span keep them.",
+    )
     ngsi_lease_seconds: int = Field(
         60,
         ge=2,
@@ -257,6 +263,7 @@ class NgsiSettings(BaseSettings):
             max_pending=self.ngsi_max_pending,
             retry_window=self.ngsi_retry_window,
             settlement_seconds=self.ngsi_settlement_seconds,
+            keep_hours=self.ngsi_keep_hours,
         )
 
     @property

@@ -3,6 +3,8 @@
 import pytest
 
 from benchmarks import sensor_month
+from penstock.datastore.ngsi.hours import reader
+from penstock.datastore.ngsi.reading import charts
 
 
 def test_a_sensor_is_read_by_every_method(
@@ -13,4 +15,18 @@ def test_a_sensor_is_read_by_every_method(
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
     names = [line.split(" | ")[0].removeprefix("| ") for line in rows]
     assert names[:3] == ["read", "nothing kept", "min"]
-    assert len(rows) == 1 + 2 * (1 + len(sensor_month.METHODS))
+    assert len(rows) == 2 + 2 * len(sensor_month.METHODS)
+
+
+def test_a_sensor_is_read_once_the_sink_has_kept_its_hours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sensor_month, "DAY_SECONDS", 7200)
+    monkeypatch.setattr(reader, "FIRST_PAGE", 2)
+    monkeypatch.setattr(charts, "MAX_SAMPLES", 3600)
+    assert sensor_month.main(["--days", "1", "--sink"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert [row.split(" | ")[:3] for row in rows[1:3]] == [
+        ["| kept by the sink", "", "2"],
+        ["| min", "day", "1"],
+    ]

@@ -48,14 +48,33 @@ EntityHour: TypeAlias = tuple[EntityName, int]
 """An entity, and an hour since 1970."""
 
 
-def late_hours(events: Iterable[Event], now: int) -> set[EntityHour]:
-    """The hours of the late samples of events that are stored at a time in milliseconds."""
-    return {
-        (entity_name_of(event), at // HOUR_MS)
-        for event in events
-        for at in sample_times(event)
-        if at < now - LATE_MS
-    }
+@dataclass(slots=True)
+class HourOfEvents:
+    """The events with samples in one hour of an entity: how many, and their earliest time."""
+
+    events: int
+    earliest: int
+
+
+def hours_of(events: Iterable[Event]) -> dict[EntityHour, HourOfEvents]:
+    """The hours of the samples of events; times are in milliseconds since 1970."""
+    found: dict[EntityHour, HourOfEvents] = {}
+    for event in events:
+        name, counted = entity_name_of(event), set[int]()
+        for at in sample_times(event):
+            hour = at // HOUR_MS
+            entry = found.get((name, hour))
+            if entry is None:
+                entry = found[name, hour] = HourOfEvents(0, at)
+            entry.events += hour not in counted
+            entry.earliest = min(entry.earliest, at)
+            counted.add(hour)
+    return found
+
+
+def late_hours(hours: Mapping[EntityHour, HourOfEvents], now: int) -> set[EntityHour]:
+    """The hours with late samples among those that are stored at a time in milliseconds."""
+    return {key for key, entry in hours.items() if entry.earliest < now - LATE_MS}
 
 
 async def renew_hours(table: Table, hours: Iterable[EntityHour]) -> None:

@@ -107,6 +107,18 @@ class HourReader:
         async with aclosing(reading.read()) as hours:
             return await aggregate_summaries(hours, how, fill=fill)
 
+    async def keep(self, of: Attribute, first: int, end: int) -> int:
+        """Keep the hours from `first` to before `end` that can be; return the samples read.
+
+        Raises LimitExceeded behind MAX_SAMPLES of them; those that were read until then are kept.
+        """
+        now = milliseconds_of(self.access.clock.now())
+        reading = _HourReading(self, of, first * HOUR_MS, end * HOUR_MS - 1, now)
+        async with aclosing(reading.read()) as hours:
+            async for _ in hours:
+                pass
+        return reading.count
+
     async def _read_page(self, of: Attribute, span: TimeSpan, window: Window) -> Slice[Sample]:
         page = await self.series.page_of_numbers(of, span, window)
         self.access.work.owe(sample_units(len(page.entries)))

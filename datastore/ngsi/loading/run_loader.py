@@ -17,7 +17,8 @@ from penstock.datastore.ngsi.commit import BatchCommitter
 from penstock.datastore.ngsi.counts import SegmentSettled, Settlement
 from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import FailureKind
-from penstock.datastore.ngsi.hours.generations import late_hours, renew_hours
+from penstock.datastore.ngsi.hours.busy_hours import BusyHours
+from penstock.datastore.ngsi.hours.generations import hours_of, late_hours, renew_hours
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit
 from penstock.datastore.ngsi.loading.lanes import DestinationLane, DestinationLanes
 from penstock.datastore.ngsi.loading.open_runs import OpenRun, PendingEvent, PendingEvents
@@ -50,6 +51,7 @@ class RunLoader:
     in_flight: InFlightLimit
     lanes: DestinationLanes
     forget_table: Callable[[str], None]
+    busy: BusyHours = field(default_factory=BusyHours)
     open_runs: set[OpenRun] = field(default_factory=set)
     _buffer: PendingEvents = field(default_factory=list)
     _buffered_since: float = 0.0
@@ -210,9 +212,11 @@ class RunLoader:
         events = [entry.event for entry in entries]
         async with self._record_slots:
             await self.committer.catalog.record_entities(events)
-        now = milliseconds_of(self.committer.clock.now())
-        await renew_hours(self.committer.table, late_hours(events, now))
-        return await self.writer.store_events(events, patient=patient)
+        now, hours = milliseconds_of(self.committer.clock.now()), hours_of(events)
+        await renew_hours(self.committer.table, late_hours(hours, now))
+        stored = await self.writer.store_events(events, patient=patient)
+        self.busy.note(hours, now)
+        return stored
 
     def _next_attempt(
         self, lane: DestinationLane, entries: PendingEvents, error: Exception

@@ -5,20 +5,24 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import astuple
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
-from penstock.datastore.ngsi.catalog import Catalog
+from penstock.datastore.ngsi.catalog import Catalog, EntityName
 from penstock.datastore.ngsi.destinations import TableItem
-from penstock.datastore.ngsi.directory import Attribute
+from penstock.datastore.ngsi.directory import Attribute, Directory
 from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
 from penstock.datastore.ngsi.hours import reader as hour_reader
-from penstock.datastore.ngsi.hours.generations import HourDeletion
+from penstock.datastore.ngsi.hours.busy_hours import BusyHours
+from penstock.datastore.ngsi.hours.generations import HourDeletion, HourOfEvents
+from penstock.datastore.ngsi.hours.hour_keeper import SERIES_SAMPLES, HourKeeper
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
 from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period
 from penstock.datastore.ngsi.reading.series import TimeSpan
 from penstock.datastore.ngsi.rows import Event, items_of
+from penstock.datastore.ngsi.run_log import SINK_CALLER
 from penstock.datastore.table.instrumentation import MeteredTable, Units
 from tests.datastore.ngsi.hours.hour_worlds import CAR
 from tests.datastore.ngsi.sample_sinks import SinkWorld
@@ -81,6 +85,26 @@ async def test_a_month_costs_so_much_before_and_after_it_is_kept(world: SinkWorl
     assert (samples.rcu, kept.rcu) == (6.0, 13.0)
     # The samples of the first page, and a unit for each day.
     assert account.owed == 100 + 31
+
+
+@on_sqlite
+async def test_the_sink_keeps_a_busy_hour_at_the_cost_of_its_samples(world: SinkWorld) -> None:
+    of = await store_month(world)
+    metered, notified = MeteredTable(world.context.table), reader(world)
+    access = Access(metered, SINK_CALLER, Clock(), Budget())
+    busy = BusyHours()
+    hours = replace(notified.hours, access=access, series=notified.series)
+    keeper = HourKeeper(busy, Directory(access), hours)
+    hour = int(BEGIN.timestamp()) // 3600 + 10 * 24 + 23
+    spent = []
+    for number in (hour - 1, hour):
+        busy.note({(EntityName(*astuple(of.entity)), number): HourOfEvents(100, 0)}, 0)
+        metered.units.calls, metered.units.wcu, notified.units.calls = 0, 0, 0
+        samples = await keeper.keep_due() - SERIES_SAMPLES
+        spent.append((samples, metered.units.calls, metered.units.wcu, notified.units.calls))
+    # The attributes; three reads, three for what is not settled, and a transaction for each day.
+    # The first time also the day before; then the hour alone: 5 samples on one page.
+    assert spent == [(47 * 5, 1 + 3 + 3 + 2, 2 * (2 + 4), 1), (5, 1 + 3 + 3 + 1, 2 + 4, 1)]
 
 
 @on_sqlite
