@@ -55,6 +55,7 @@ from penstock.datastore.kept_rows.withdraw import WithdrawRows
 from penstock.datastore.listening.library_sweep import sweep_libraries
 from penstock.datastore.listening.repository import Listening
 from penstock.datastore.manifest.consumers import Consumers
+from penstock.datastore.manifest.folders import RunFolders
 from penstock.datastore.manifest.import_runs import RunImporter
 from penstock.datastore.manifest.lists import (
     RunLists,
@@ -315,6 +316,10 @@ class Session:
     @cached_property
     def run_consumers(self) -> Consumers:
         return Consumers(self.runs)
+
+    @cached_property
+    def run_folders(self) -> RunFolders:
+        return RunFolders(self.runs)
 
     @cached_property
     def run_importer(self) -> RunImporter:

@@ -16,21 +16,15 @@ from penstock.datastore.dynamodb.wire import decode
 from penstock.datastore.errors import NotFound
 from penstock.datastore.manifest import legacy_items, rules
 from penstock.datastore.manifest.consumers import Consumers
-from penstock.datastore.manifest.counts import ManifestMissing, add_runs_writes
-from penstock.datastore.manifest.insert import first_event, insert_run
+from penstock.datastore.manifest.insert import insert_runs
 from penstock.datastore.manifest.legacy_items import ATTRIBUTES, LegacyRun
 from penstock.datastore.manifest.records import Action, ManifestName, Run
-from penstock.datastore.manifest.rows import RunWasDeleted, key_bytes, new_rows, run_item
+from penstock.datastore.manifest.rows import key_bytes
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.roles import Role
-from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
-from penstock.datastore.table.port import Missing, Put, Value
-
-RUNS_PER_TRANSACTION = 20
-"""The runs of one transaction, which takes 100 operations: each run has four rows, and at
-most one count of its own."""
+from penstock.datastore.table.port import Value
 
 
 class SourceItem(NamedTuple):
@@ -90,7 +84,7 @@ class RunImporter:
             else:
                 invalid.append(read)
         absent = await self._absent_runs([*valid.values()])
-        new = len(absent) if dry_run else await self._insert_runs(absent)
+        new = len(absent) if dry_run else await insert_runs(self.runs.access, absent, Action.IMPORT)
         if not dry_run:
             await Consumers(self.runs).give([*valid.values()], manifest)
         return RunImportResult(new, len(items) - len(invalid) - new, tuple(invalid))
@@ -133,30 +127,6 @@ class RunImporter:
         return [
             run for run, there in zip(runs, standing, strict=True) if isinstance(there, NotFound)
         ]
-
-    async def _insert_runs(self, absent: Sequence[Run]) -> int:
-        """Insert the runs, many in one transaction; return how many were inserted."""
-        new = 0
-        for start in range(0, len(absent), RUNS_PER_TRANSACTION):
-            part = absent[start : start + RUNS_PER_TRANSACTION]
-            if await self._insert_together(part):
-                new += len(part)
-            else:
-                for run in part:
-                    new += (await insert_run(self.runs.access, run, Action.IMPORT))[1]
-        return new
-
-    async def _insert_together(self, runs: Sequence[Run]) -> bool:
-        """Insert runs in one transaction; False if a run exists or the manifest does not."""
-        writes = add_runs_writes(runs)
-        for run in runs:
-            writes.append(Write(Put(run_item(run), Missing())))
-            writes += new_rows(run, first_event(self.runs.access, run, Action.IMPORT))
-        try:
-            await commit(self.runs.access.table, writes)
-        except (RunWasDeleted, StaleRead, ManifestMissing):
-            return False
-        return True
 
 
 MAX_LINE = 2**20

@@ -1,6 +1,6 @@
 """The insertion of a run, which happens once and creates the manifest if need be."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -11,7 +11,7 @@ from penstock.datastore.manifest.manifests import new_manifest_writes
 from penstock.datastore.manifest.records import Action, Run, RunEvent
 from penstock.datastore.manifest.rows import RunWasDeleted, key_bytes, new_rows, run_item, run_of
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
-from penstock.datastore.table.limits import INDEX_RANGE_BYTES
+from penstock.datastore.table.limits import INDEX_RANGE_BYTES, TRANSACTION_OPERATIONS
 from penstock.datastore.table.port import Item, Missing, Put
 
 
@@ -54,6 +54,50 @@ async def insert_run(
         else:
             return run, True
     raise Unavailable("The manifest is being made by many at once.")
+
+
+async def insert_runs(access: Access, runs: Sequence[Run], action: Action) -> int:
+    """Insert runs of one manifest, many in one transaction; return how many were inserted.
+
+    Those that exist are left as they are.
+    """
+    new = 0
+    for part in _transactions_of(access, runs, action):
+        if await _insert_together(access, part):
+            new += len(part)
+        else:
+            for run, _ in part:
+                new += (await insert_run(access, run, action))[1]
+    return new
+
+
+def _transactions_of(
+    access: Access, runs: Iterable[Run], action: Action
+) -> Iterator[list[tuple[Run, list[Write]]]]:
+    """The runs with their rows, as many together as one transaction takes."""
+    part: list[tuple[Run, list[Write]]] = []
+    operations = 0
+    for run in runs:
+        own = Write(Put(run_item(run), Missing()))
+        rows = [own, *new_rows(run, first_event(access, run, action))]
+        # Each run may have a count of its own.
+        if part and operations + len(rows) + 1 > TRANSACTION_OPERATIONS:
+            yield part
+            part, operations = [], 0
+        part.append((run, rows))
+        operations += len(rows) + 1
+    if part:
+        yield part
+
+
+async def _insert_together(access: Access, part: Sequence[tuple[Run, list[Write]]]) -> bool:
+    """Insert runs in one transaction; False if a run exists or the manifest does not."""
+    writes = add_runs_writes([run for run, _ in part])
+    try:
+        await commit(access.table, [*writes, *(row for _, rows in part for row in rows)])
+    except (RunWasDeleted, StaleRead, ManifestMissing):
+        return False
+    return True
 
 
 def first_event(access: Access, run: Run, action: Action) -> RunEvent:

@@ -132,11 +132,16 @@ class Runs:
 
         A run that exists already is returned as it is.
         """
+        run = self.new_run(manifest, found)
+        return (await insert_run(self.access, run, Action.DISCOVER))[0]
+
+    def new_run(self, manifest: ManifestName, found: Discovery) -> Run:
+        """A run as it is discovered, if the caller may add it; it is not in the manifest yet."""
         self.access.require_role(Role.CONTRIBUTOR, manifest.group)
         named = (("manifest", rules.short_problem(manifest.name)),)
         rules.require_valid([*named, *found.problems()])
         id = self.access.clock.new_id()
-        run = Run(
+        return Run(
             id=id,
             shard=choose_shard(id, self.access.shards),
             group=manifest.group,
@@ -154,7 +159,6 @@ class Runs:
             fence=0,
             attempt=0,
         )
-        return (await insert_run(self.access, run, Action.DISCOVER))[0]
 
     async def change(
         self,

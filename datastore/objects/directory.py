@@ -118,6 +118,11 @@ _COPY = (
 )
 _DELETE = "DELETE FROM objects WHERE key = ?"
 _LIST = "SELECT key, size, etag FROM objects WHERE key >= ? AND key < ? ORDER BY key LIMIT ?"
+_NEXT = (
+    "SELECT key FROM objects WHERE key >= ?1 AND key < ?2 "
+    "AND instr(substr(key, ?3), CAST('/' AS BLOB)) > 0 ORDER BY key LIMIT 1"
+)
+"""The first key behind a place that lies in a folder below a prefix."""
 
 
 class UploadRefused(Exception):
@@ -303,6 +308,13 @@ class LocalFiles:
         port.check_listing(prefix, after, limit)
         return await in_thread(self._list_files, prefix.encode(), after.encode(), limit)
 
+    async def list_folders(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[str, ...]:
+        port.check_folder_listing(prefix, after, limit)
+        start = port.behind_folder(after)
+        return await in_thread(self._list_folders, prefix.encode(), start.encode(), limit)
+
     async def close(self) -> None:
         await in_thread(self._index.close)
 
@@ -369,6 +381,21 @@ class LocalFiles:
         with self._lock:
             rows = self._index.execute(_LIST, bounds).fetchall()
         return tuple(FileEntry(key.decode(), size, etag) for key, size, etag in rows)
+
+    def _list_folders(self, prefix: bytes, start: bytes, limit: int) -> tuple[str, ...]:
+        """Find the first key of each folder, behind all keys of the folder before."""
+        found: list[str] = []
+        low, end = max(prefix, start), prefix + b"\xff"
+        with self._lock:
+            while len(found) < limit:
+                row = self._index.execute(_NEXT, (low, end, len(prefix) + 1)).fetchone()
+                if row is None:
+                    break
+                key: bytes = row[0]
+                folder = key[: key.index(b"/", len(prefix)) + 1]
+                found.append(folder.decode())
+                low = folder[:-1] + b"0"
+        return tuple(found)
 
     def _lost_contents(self) -> Sentences:
         with self._lock:

@@ -102,5 +102,11 @@ class InstrumentedFiles:
         with report_call(StoreCall("list", 1), self._watchers):
             return await self._files.list_entries(prefix, after, limit)
 
+    async def list_folders(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[str, ...]:
+        with report_call(StoreCall("list", 1), self._watchers):
+            return await self._files.list_folders(prefix, after, limit)
+
     async def close(self) -> None:
         await self._files.close()

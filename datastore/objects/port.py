@@ -176,6 +176,15 @@ class Files(Protocol):
     ) -> tuple[FileEntry, ...]:
         """List files like `list`, with their sizes and entity tags."""
 
+    async def list_folders(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[str, ...]:
+        """List up to `limit` folders right below `prefix`, which is empty or ends with `/`.
+
+        They begin with the prefix, end with `/`, hold files, and lie behind the folder `after`.
+        Order is that of the UTF-8 bytes. Fewer than `limit` mean that no more follow.
+        """
+
     async def close(self) -> None:
         """Close connections; the store must not be used afterwards."""
 
@@ -248,6 +257,20 @@ def check_listing(prefix: str, after: str, limit: int) -> None:
         raise BadArgument("A file key has no control characters.")
     if not 1 <= limit <= LISTING:
         raise BadArgument(f"A listing has 1 to {LISTING} keys.")
+
+
+def check_folder_listing(prefix: str, after: str, limit: int) -> None:
+    check_listing(prefix, after, limit)
+    if any(part and not part.endswith("/") for part in (prefix, after)):
+        raise BadArgument("A folder ends with a slash.")
+
+
+def behind_folder(folder: str) -> str:
+    """The text behind which the next folder begins: no key below `folder` lies behind it.
+
+    `0` follows `/`, so only a file of this very name is passed over, which is no folder.
+    """
+    return folder[:-1] + "0" if folder else ""
 
 
 def content_disposition(filename: str) -> str:
@@ -330,6 +353,11 @@ class NoFiles:
     async def list_entries(
         self, prefix: str, after: str = "", limit: int = LISTING
     ) -> tuple[FileEntry, ...]:
+        raise files_unavailable()
+
+    async def list_folders(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[str, ...]:
         raise files_unavailable()
 
     async def close(self) -> None:

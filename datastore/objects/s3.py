@@ -300,6 +300,26 @@ class S3Files:
             entries += found
         return tuple(entries)
 
+    async def list_folders(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[str, ...]:
+        port.check_folder_listing(prefix, after, limit)
+        folders: list[str] = []
+        place = {"StartAfter": port.behind_folder(after)}
+        while len(folders) < limit:
+            # Files between the folders count in a page, so that one may hold no folder.
+            page = await self._call("list_objects_v2", Prefix=prefix, Delimiter="/", **place)
+            found = [each["Prefix"] for each in page.get("CommonPrefixes", ())]
+            _check_progress(folders[-1] if folders else after, found, more=False)
+            folders += found
+            if not page["IsTruncated"]:
+                break
+            token = page["NextContinuationToken"]
+            if place.get("ContinuationToken") == token:
+                raise Unavailable("The pages of the bucket's list do not follow one another.")
+            place = {"ContinuationToken": token}
+        return tuple(folders[:limit])
+
     async def close(self) -> None:
         await self._held.aclose()
 

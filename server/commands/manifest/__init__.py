@@ -2,7 +2,7 @@
 
 from cyclopts import App
 
-from penstock.server.commands.manifest import admin, import_, read, worker
+from penstock.server.commands.manifest import admin, folders, import_, read, worker
 
 manifest = App(name="manifest", help="Show manifest runs, work on them and release stuck ones.")
 
@@ -25,6 +25,7 @@ for command, name in (
     (admin.recover, "recover"),
     (admin.reset, "reset"),
     (admin.reload, "reload"),
+    (folders.compare_folders, "folders"),
     (import_.import_runs, "import"),
 ):
     manifest.command(command, name=name)

@@ -96,6 +96,11 @@ class ForwardingFiles:
     ) -> tuple[FileEntry, ...]:
         return await self.files.list_entries(prefix, after, limit)
 
+    async def list_folders(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[str, ...]:
+        return await self.files.list_folders(prefix, after, limit)
+
     async def close(self) -> None:
         await self.files.close()
 

@@ -194,6 +194,32 @@ async def test_a_listing_is_in_byte_order_and_goes_on_behind_a_key(files: Files)
     assert tuple(paged) == ordered
 
 
+async def test_folders_are_listed_in_byte_order_and_go_on_behind_one(files: Files) -> None:
+    keys = (
+        "top", "r/file", "r/run=1/a", "r/run=1/b/c", "r/run=1/\uffff", "r/run=10/a", "r/run=1a/x",
+        "r/run=2", "r/run=2/\U0001f600", "r/zz", "s/a", "é/a",
+    )  # fmt: skip
+    for key in keys:
+        await files.write(key, stream(b""), content_type="text/plain")
+
+    found = ("r/run=1/", "r/run=10/", "r/run=1a/", "r/run=2/")
+    assert await files.list_folders("r/") == found
+    assert await files.list_folders("") == ("r/", "s/", "é/")
+    assert await files.list_folders("r/run=1/") == ("r/run=1/b/",)
+    assert await files.list_folders("s/") == ()
+    assert await files.list_folders("none/") == ()
+    assert await files.list_folders("r/", after="r/run=10/") == found[2:]
+    assert await files.list_folders("", after="s/") == ("é/",)
+    paged: list[str] = []
+    while page := await files.list_folders("r/", after=paged[-1] if paged else "", limit=1):
+        paged += page
+    assert tuple(paged) == found
+    with pytest.raises(BadArgument, match="ends with a slash"):
+        await files.list_folders("r")
+    with pytest.raises(BadArgument, match="1 to 1000"):
+        await files.list_folders("r/", limit=1001)
+
+
 async def test_what_no_store_takes_is_refused_before_anything_happens(files: Files) -> None:
     write, link, send_to = files.write, files.presign_download, files.presign_upload
     text: dict[str, Any] = {"content_type": "text/plain"}

@@ -40,11 +40,12 @@ async def test_every_call_is_shown_and_signing_is_none(
     assert await whole(files.read("a/1", start=1, end=3)) == b"ne"
     await files.copy("a/1", "a/2")
     assert await files.list("a/") == ("a/1", "a/2")
+    assert await files.list_folders("") == ("a/",)
     await files.delete("a/1")
     await files.presign_download("a/2", expires_in=60)
     await files.presign_upload("a/3", max_bytes=1, content_type="text/csv", expires_in=60)
     assert await files.verify() == []
-    methods = ("upload", "stat", "read", "copy", "list", "delete")
+    methods = ("upload", "stat", "read", "copy", "list", "list", "delete")
     assert calls(watcher) == [(method, None) for method in methods]
     await files.close()
 

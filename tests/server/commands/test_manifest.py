@@ -361,3 +361,41 @@ def test_a_table_of_dynamodb_is_imported(manifest: Any) -> None:
     missing = manifest("import", "--from-table", f"{name}-not", *where)
     assert missing.code == 3
     assert "ResourceNotFoundException" in missing.err
+
+
+async def _put_folders(tmp_path: Path, *folders: str) -> None:
+    path = tmp_path / "data" / FILES
+    files = await LocalFiles.open(path, base_url="http://x", key=b"k" * 32)
+    for folder in folders:
+        await files.write(f"{folder}part", one_chunk(b""), content_type="text/plain")
+    await files.close()
+
+
+def test_folders_are_compared_with_runs_and_registered_only_if_wanted(
+    manifest: Any, tmp_path: Path
+) -> None:
+    asyncio.run(_put_folders(tmp_path, *(f"arch/run={number}/" for number in range(1, 24))))
+    manifest("discover", "arch/run=1/", "arch/run=0/", "--added-by", "t")
+    before = rows(tmp_path)
+    found = manifest("folders", "s3://penstock/arch")
+    lines = found.out.splitlines()
+    assert found.code == 0
+    assert lines[0] == "23 folders, 22 without a run; 1 runs without a folder (1 NEW)."
+    assert lines[1] == "no run: arch/run=10/"
+    assert lines[21] == "... and 2 more; --json tells all."
+    assert lines[22:] == [
+        "no folder: arch/run=0/ (NEW)",
+        "Nothing was changed; with --register, a run is added for each folder.",
+    ]
+    assert rows(tmp_path) == before
+    data = manifest("folders", "arch/", "--register", "--batch", "b", "--json").data
+    assert (data["folders"], data["registered"], len(data["withoutRun"])) == (23, 22, 22)
+    assert data["withoutFolder"] == [{"runId": "arch/run=0/", "state": "NEW"}]
+    assert data["invalid"] == []
+    assert len(manifest("list", "--batch", "b", "--json").data["runs"]) == 22
+    again = manifest("folders", "arch/", "--register").out.splitlines()
+    assert again[0] == "23 folders, 0 without a run; 1 runs without a folder (1 NEW)."
+    assert again[-1] == "0 runs were added."
+    refused = manifest("folders", "s3://other/arch")
+    assert (refused.code, refused.out) == (1, "")
+    assert "is not in the bucket of the server" in refused.err
