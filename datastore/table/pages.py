@@ -193,12 +193,15 @@ class Queryable(Protocol):
 
 
 async def query_pages(
-    table: Queryable, query: Query, size: int = PAGE
+    table: Queryable, query: Query, size: int | None = None
 ) -> AsyncIterator[Sequence[Attributes]]:
-    """Yield the items of a query page by page; the next page is read when the caller wants it."""
-    after = query.after
+    """Yield the items of a query page by page; the next page is read when the caller wants it.
+
+    A page has `size` items, or PAGE.
+    """
+    after, limit = query.after, PAGE if size is None else size
     while True:
-        page = await table.query(replace(query, after=after, limit=size))
+        page = await table.query(replace(query, after=after, limit=limit))
         yield page.items
         if page.last is None:
             return
