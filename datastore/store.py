@@ -53,6 +53,7 @@ from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.repository import KeptRows
 from penstock.datastore.kept_rows.withdraw import WithdrawRows
 from penstock.datastore.listening.library_sweep import sweep_libraries
+from penstock.datastore.listening.rename_things import rename_things
 from penstock.datastore.listening.repository import Listening
 from penstock.datastore.manifest.consumers import Consumers
 from penstock.datastore.manifest.folders import RunFolders
@@ -331,7 +332,7 @@ class Session:
 
     @cached_property
     def listening(self) -> Listening:
-        return Listening.of(self._access)
+        return Listening.of(self._access, self._store.announce_job)
 
     @cached_property
     def sample_deletions(self) -> SampleDeletions:
@@ -544,6 +545,7 @@ class Store:
         more = {
             JobKind.IMPORT_AUDIO: self._import_audio,
             JobKind.DELETE_SAMPLES: self._delete_samples,
+            JobKind.RENAME_AUDIO: rename_things,
         }
         access, watch = self._system_access(), self.watch_job
         return await JobWorker(access, worker, more, kinds, watch).run()

@@ -10,6 +10,7 @@ from penstock.schema.audio.old_storage_names import OldStorageMutation
 from penstock.schema.audio.playlist_files import PlaylistFileMutation
 from penstock.schema.audio.playlist_mutations import PlaylistMutation
 from penstock.schema.audio.playlists import Playlist, PlaylistQuery
+from penstock.schema.audio.renaming import RenamingMutation
 from penstock.schema.audio.storages import Storage, StorageMutation, StorageQuery
 from penstock.schema.audio.tracks import Album, Artist, Audio
 from penstock.schema.calculations.calculations import (
@@ -98,6 +99,7 @@ class Mutation(
     ListeningMutation,
     ApiKeyMutation,
     AudioMutation,
+    RenamingMutation,
     StorageMutation,
     OldStorageMutation,
     JobMutation,

@@ -24,7 +24,7 @@ from penstock.datastore.audio.imports.moved_tracks import (
     MissingTracks,
     has_content,
 )
-from penstock.datastore.audio.imports.open_imports import read_open_imports
+from penstock.datastore.audio.imports.open_imports import MAX_JOBS, begin_library_job
 from penstock.datastore.audio.imports.report import describe_failure, failure_item
 from penstock.datastore.audio.names import content_hash, object_hash
 from penstock.datastore.audio.object_keys import uploads_prefix
@@ -46,16 +46,12 @@ from penstock.datastore.errors import (
 )
 from penstock.datastore.jobs.jobs import Job, JobKind, new_job
 from penstock.datastore.jobs.leases import JobLease
-from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.objects.port import LISTING, FileEntry
-from penstock.datastore.table.commit import Attempts, StaleRead, commit
 from penstock.datastore.table.limits import WRITE_OPERATIONS
 from penstock.datastore.table.port import Put
 from penstock.datastore.text import character_problem
 
 MAX_PREFIX: Final = 1024
-MAX_IMPORTS: Final = 8
-"""Most imports of one user that have not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ class AudioImporter:
 
         Without a connection it imports the caller's own uploads. An equal import of the caller that
         has not ended is returned instead. Raises NotFound for a connection that the caller does
-        not have, and Invalid for one more than MAX_IMPORTS that have not ended.
+        not have, and Invalid for one more than MAX_JOBS that have not ended.
         """
         prefix = prefix or (uploads_prefix(self._user) if connection_id is None else "")
         self._check_prefix(prefix, own=connection_id is None)
@@ -79,21 +75,18 @@ class AudioImporter:
             (found,) = await self.sources.connections.many([connection_id])
             if isinstance(found, NotFound):
                 raise NotFound(found.message, ("storageId",))
-        async for _ in Attempts():
-            listed = await read_open_imports(self.access)
-            if (standing := listed.find_equal(connection_id, prefix)) is not None:
-                return standing
-            listed.require_room(MAX_IMPORTS)
-            about = {"connection": connection_id, "prefix": prefix}
-            job = new_job(self.access, JobKind.IMPORT_AUDIO, **about)
-            created = creation_writes(job)
-            try:
-                await commit(self.access.table, [*created, listed.adding_write(job)])
-            except StaleRead:
-                continue
+        about = {"connection": connection_id, "prefix": prefix}
+        job = new_job(self.access, JobKind.IMPORT_AUDIO, **about)
+        words = f"waits: {MAX_JOBS} imports and other jobs of yours have not ended"
+        too_many = FieldProblem(["prefix"], words, "TOO_MANY_IMPORTS")
+
+        def is_equal(other: Job) -> bool:
+            return (other.connection, other.prefix) == (connection_id, prefix)
+
+        begun = await begin_library_job(self.access, job, is_equal, too_many)
+        if begun is job:
             self.on_job_created(job)
-            return job
-        raise Unavailable("Many imports are being begun at once.")
+        return begun
 
     def _check_prefix(self, prefix: str, *, own: bool) -> None:
         if len(prefix.encode()) > MAX_PREFIX or character_problem(prefix):

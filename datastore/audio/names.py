@@ -115,6 +115,11 @@ def artist_place(name: str) -> str:
     return f"{escape(sort_name(name))}:{artist_id(name)}"
 
 
+def genre_place(name: str) -> str:
+    """The position of a genre in the list of genres, independent of the name's spelling."""
+    return f"{escape(sort_name(name))}:{genre_id(name)}"
+
+
 def album_place(tags: Tags) -> str:
     """The position of a track's album in the list of albums."""
     return f"{escape(sort_name(album_name(tags)))}:{album_key(tags).id}"

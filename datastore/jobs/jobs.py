@@ -25,6 +25,7 @@ class JobKind(StrEnum):
     DELETE_GROUP = "delete_group"
     IMPORT_AUDIO = "import_audio"
     DELETE_SAMPLES = "delete_samples"
+    RENAME_AUDIO = "rename_audio"
 
 
 class JobState(StrEnum):
@@ -48,12 +49,36 @@ class SampleSpan(StoredRecord, frozen=True, kw_only=True):
     high: int
 
 
+class RenamedKind(StrEnum):
+    """The kinds of names in an audio library that a job changes."""
+
+    ARTIST = "artist"
+    ALBUM = "album"
+    GENRE = "genre"
+
+
+class Renaming(StoredRecord, frozen=True, kw_only=True):
+    """A new name for an artist, an album or a genre, which may be the name of another one.
+
+    `place` is that in the list of its kind. An album also gets an `artist` and, if it is merged
+    into another one, the MusicBrainz id of that; None leaves the artist.
+    """
+
+    kind: RenamedKind
+    place: str
+    name: str
+    artist: str | None = None
+    merges: bool = False
+    mbid: str | None = None
+
+
 class Job(StoredRecord, frozen=True, kw_only=True):
     """A job about one group, or one that only its user sees; `message` is why it failed.
 
     `done` counts the finished steps out of `total`, which is None until the work is counted. A step
     is a group, or a resource in one group; in an import it is one object below `prefix` in the
-    bucket of `connection`; in a deletion of `samples` it is one sample, and there is no total.
+    bucket of `connection`; in a deletion of `samples` it is one sample, and there is no total; in a
+    `renaming` it is one track.
     `cursor` is the position at which the next worker continues.
     """
 
@@ -64,6 +89,7 @@ class Job(StoredRecord, frozen=True, kw_only=True):
     connection: str | None = None
     prefix: str | None = None
     samples: SampleSpan | None = None
+    renaming: Renaming | None = None
     cursor: str | None = None
     created_at: str
     created_by: str

@@ -79,11 +79,16 @@ class Favourites:
         return await list_latest(self.access, prefix, window, _read_favourite)
 
     def _key(self, thing: ThingKey, at: str) -> Key:
-        kind, id = thing
-        return FAVOURITE.key(user=self.access.caller.user_id, kind=kind, at=at, id=id)
+        return favourite_key(self.access.caller.user_id, thing, at)
 
     def _item(self, thing: ThingKey, at: str) -> Item:
         return {**self._key(thing, at)._asdict()}
+
+
+def favourite_key(user: str, thing: ThingKey, at: str) -> Key:
+    """The key of the row that lists a favourite by its date."""
+    kind, id = thing
+    return FAVOURITE.key(user=user, kind=kind, at=at, id=id)
 
 
 def _read_favourite(item: Attributes) -> Favourite:

@@ -25,6 +25,7 @@ MAX_CLOCK_LEAD = timedelta(minutes=1)
 """The tolerance for a client's clock that is ahead."""
 
 LAST_PLAYED_AT = "lastPlayedAt"
+PLAY_COUNT = "playCount"
 
 
 class _AlreadyCounted(Exception):
@@ -68,11 +69,11 @@ class Plays:
     def _count_on(self, thing: ThingKey, play: Play) -> Write:
         """Count a play of a track, or of its album."""
         key = Annotations(self.access).key(thing)
-        earlier = Write(Update(key=key, add={"playCount": 1}))
+        earlier = Write(Update(key=key, add={PLAY_COUNT: 1}))
         latest = Update(
             key=key,
             set={LAST_PLAYED_AT: play.started_at},
-            add={"playCount": 1},
+            add={PLAY_COUNT: 1},
             condition=AnyOf(
                 (Missing(LAST_PLAYED_AT), Compare(LAST_PLAYED_AT, "<", play.started_at))
             ),

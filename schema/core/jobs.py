@@ -35,6 +35,9 @@ describe_values(
             "The job adds the audio files of a bucket to the caller's library."
         ),
         records.JobKind.DELETE_SAMPLES: "The job deletes samples of an entity.",
+        records.JobKind.RENAME_AUDIO: (
+            "The job gives an artist, an album or a genre of the caller's library another name."
+        ),
     },
 )
 describe_values(
@@ -119,7 +122,8 @@ class Job(Node):
     total: int | None = strawberry.field(
         description=(
             "The number of all steps; null until it is known, and in a deletion of samples. A step "
-            "is one group, one resource in one group, one object of an import or one sample."
+            "is one group, one resource in one group, one object of an import, one sample, or one "
+            "track of a renaming."
         )
     )
     message: str | None = strawberry.field(

@@ -11,7 +11,7 @@ import pytest
 from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
-from penstock.datastore.audio.names import album_key
+from penstock.datastore.audio.names import album_key, artist_place
 from penstock.datastore.audio.records import Album
 from penstock.datastore.errors import NotFound, ObjectTaken
 from penstock.datastore.listening.records import Play
@@ -300,6 +300,18 @@ async def test_importing(store: Store, tmp_path: Path) -> None:
         await listener(over).importing.begin(None, "")
         assert await over.run_jobs("worker") == 1
     assert [track.title for track in await walk(listener(store).lists.audios)] == [TAGS.title]
+
+
+async def test_renaming(store: Store) -> None:
+    """rename an artist, an album or a genre"""
+    await shelf(store)
+    renaming = store.open_session(ANN).listening.renaming
+    await renaming.rename_artist(artist_place("AC/DC"), "Acca Dacca")
+    await renaming.rename_genre("rock", "Hard Rock")
+    assert await store.run_jobs("worker") == 2
+    for track in await walk(listener(store).lists.audios):
+        assert (track.artists, track.genres) == (("Acca Dacca",), ("Hard Rock",))
+    assert await drift(store.table) == []
 
 
 async def test_connecting(store: Store) -> None:

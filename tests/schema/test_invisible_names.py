@@ -216,6 +216,14 @@ OTHER_CASES: dict[str, NameCase] = {
     "SetVersionLabelInput.label": NameCase(
         "setVersionLabel", {"id": "pipeline", "version": 1, "label": BAD}, ["label"]
     ),
+    "RenameArtistInput.name": NameCase("renameArtist", {"id": "artist", "name": BAD}, ["name"]),
+    "RenameAlbumInput.name": NameCase("renameAlbum", {"id": "album", "name": BAD}, ["name"]),
+    "RenameAlbumInput.artistName": NameCase(
+        "renameAlbum", {"id": "album", "artistName": BAD}, ["artistName"]
+    ),
+    "RenameGenreInput.newName": NameCase(
+        "renameGenre", {"name": "old", "newName": BAD}, ["newName"]
+    ),
     "UpdateAudioInput.title": NameCase("updateAudio", {**TRACK, "title": BAD}, ["title"]),
     "UpdateAudioInput.artists": NameCase(
         "updateAudio", {**TRACK, "artists": ["x", BAD]}, ["artists", "1"]
@@ -276,6 +284,7 @@ OTHERS = frozenset(
         "MeasureInput.output",
         "RemoveVersionLabelInput.label",
         "RemoveRunConsumerInput.consumer",
+        "RenameGenreInput.name",
         "RestoreVersionInput.label",
         "RowConditionInput.output",
         "RowsInput.key",
@@ -315,6 +324,9 @@ async def catalogue(
             "playlist"
         ]["id"]
         (ids["track"],) = await add_songs(ask, "old")
+        for noun in ("artist", "album"):
+            (found,) = (await ask(f"{{ {noun}s {{ nodes {{ id }} }} }}")).value["nodes"]
+            ids[noun] = found["id"]
         await send(ask, "discoverRun", {**RUN, "addedBy": "t"}, "run { id }")
         execution = {"pipelineId": ids["pipeline"]}
         made = await send(ask, "createExecution", execution, "execution { id }")

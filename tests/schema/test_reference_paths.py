@@ -22,6 +22,7 @@ REFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
     "DatasetContentInput.upload": ("", {"columns": CONTENT["columns"]}),
     "ImportAudioInput.storageId": ("Storage", {}),
     "DeleteDeadLettersInput.ids": ("", {}),
+    "MergeAlbumInput.into": ("Album", {"id": "album"}),
     "MovePlaylistEntriesInput.after": ("", {"id": "list", "entryIds": ["entry"]}),
     "MovePlaylistEntriesInput.entryIds": ("", {"id": "list"}),
     "RemovePlaylistEntriesInput.entryIds": ("", {"id": "list"}),
@@ -53,9 +54,11 @@ async def listener(
         ask = Ask(store)
         await ask.create_groups("/usa")
         made = await make_playlist(ask, "mix", "one", "two")
+        album = (await ask("{ albums { nodes { id } } }")).value["nodes"][0]["id"]
         yield (
             ask,
             {
+                "album": album,
                 "list": made["id"],
                 "song": made["audio"][0],
                 "entry": made["entries"][0],

@@ -1,46 +1,66 @@
-"""The imports of a user that have not ended, in one row, so that no two begin by the same look."""
+"""The jobs about a library that have not ended, in one row, so that no two begin by the same look.
 
-from collections.abc import Mapping
+They are imports, and changes of names.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.errors import FieldProblem, Invalid, Unavailable
 from penstock.datastore.jobs.jobs import Job, find_jobs
-from penstock.datastore.table.commit import Write
+from penstock.datastore.jobs.rows import creation_writes
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.layout import OPEN_IMPORTS
 from penstock.datastore.table.port import Compare, Item, Key, Missing, Put
+
+MAX_JOBS: Final = 8
+"""Most jobs about one library that have not ended."""
+
+
+async def begin_library_job(
+    access: Access, job: Job, is_equal: Callable[[Job], bool], too_many: FieldProblem
+) -> Job:
+    """Begin a job, or return an equal one of the caller that has not ended.
+
+    Raises Invalid with `too_many` for one more than MAX_JOBS that have not ended.
+    """
+    async for _ in Attempts():
+        listed = await read_open_imports(access)
+        if (standing := listed.find(is_equal)) is not None:
+            return standing
+        if len(listed.jobs) >= MAX_JOBS:
+            raise Invalid([too_many])
+        try:
+            await commit(access.table, [*creation_writes(job), listed.adding_write(job)])
+        except StaleRead:
+            continue
+        return job
+    raise Unavailable("Many jobs about the library are being begun at once.")
 
 
 @dataclass(frozen=True, slots=True)
 class OpenImports:
-    """The imports of a user that have not ended, as they were read at a revision of the row."""
+    """The jobs of a library that have not ended, as they were read at a revision of the row."""
 
     key: Key
     revision: int
     jobs: Mapping[str, Job]
 
-    def find_equal(self, connection: str | None, prefix: str) -> Job | None:
-        """Find the import of these objects; None without one."""
-        target = (connection, prefix)
-        return next(
-            (job for job in self.jobs.values() if (job.connection, job.prefix) == target), None
-        )
-
-    def require_room(self, most: int) -> None:
-        """Raise Invalid if so many have not ended."""
-        if len(self.jobs) >= most:
-            words = f"waits: {most} imports of yours have not ended"
-            raise Invalid([FieldProblem(["prefix"], words, "TOO_MANY_IMPORTS")])
+    def find(self, is_wanted: Callable[[Job], bool]) -> Job | None:
+        """Find a job; None without one."""
+        return next(filter(is_wanted, self.jobs.values()), None)
 
     def adding_write(self, job: Job) -> Write:
-        """The write that adds an import; it raises StaleRead after any other change of the row."""
+        """The write that adds a job; it raises StaleRead after any other change of the row."""
         unchanged = Compare("revision", "=", self.revision) if self.revision else Missing()
         row: Item = {"revision": self.revision + 1, "jobs": [*self.jobs, job.id]}
         return Write(Put({"pk": self.key.pk, "sk": self.key.sk, **row}, unchanged))
 
 
 async def read_open_imports(access: Access) -> OpenImports:
-    """Read the caller's imports that have not ended: `pk = UI:<user>, sk = UI`, then their jobs."""
+    """Read the open jobs of the caller's library: `pk = UI:<user>, sk = UI`, then the jobs."""
     key = OPEN_IMPORTS.key(user=access.caller.user_id)
     row = (await access.table.get([key], consistent=True)).items.get(key, {})
     listed = row.get("jobs", [])

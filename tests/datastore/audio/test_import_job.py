@@ -11,6 +11,7 @@ import pytest
 from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio import import_job
 from penstock.datastore.audio.endpoint_rules import EndpointRules, unusable_endpoint
+from penstock.datastore.audio.imports import open_imports
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.records import ImportFailureCode, Tags
 from penstock.datastore.clock import Clock
@@ -237,13 +238,13 @@ async def test_imports_that_begin_at_one_moment_are_one_and_only_some(store: Sto
     )
     refused = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     assert all(isinstance(each, Invalid) for each in refused)
-    assert len(outcomes) - len(refused) == import_job.MAX_IMPORTS - 1
-    assert len(await unfinished_jobs(store.table)) == import_job.MAX_IMPORTS
+    assert len(outcomes) - len(refused) == open_imports.MAX_JOBS - 1
+    assert len(await unfinished_jobs(store.table)) == open_imports.MAX_JOBS
 
 
 async def test_an_import_that_ended_makes_room(store: Store) -> None:
     library = listener(store)
-    for n in range(2 * import_job.MAX_IMPORTS):
+    for n in range(2 * open_imports.MAX_JOBS):
         job = await library.importing.begin(None, f"audio/ann/uploads/{n}")
         assert await store.run_jobs("worker") == 1
         assert (await job_of(store, job)).is_over
@@ -265,7 +266,7 @@ async def test_an_import_adds_no_more_than_the_quota_of_its_user_allows(store: S
 
 async def test_a_user_has_only_some_imports_that_have_not_ended(store: Store) -> None:
     library = listener(store)
-    for n in range(import_job.MAX_IMPORTS):
+    for n in range(open_imports.MAX_JOBS):
         await library.importing.begin(None, f"audio/ann/uploads/{n}")
     before = await contents(store.table)
     with pytest.raises(Invalid) as refused:

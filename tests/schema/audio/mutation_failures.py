@@ -107,6 +107,30 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
     ("ImportAudioResult", "ValidationProblem"): AudioCase(
         "importAudio", {"prefix": "audio/bob/"}, "BAD_USER_INPUT", ["prefix"]
     ),
+    ("RenameArtistResult", "NotFound"): AudioCase(
+        "renameArtist", {"id": "no artist", "name": "New"}, "NOT_FOUND", ["id"]
+    ),
+    ("RenameArtistResult", "ValidationProblem"): AudioCase(
+        "renameArtist", {"id": "artist", "name": " "}, "BAD_USER_INPUT", ["name"]
+    ),
+    ("RenameAlbumResult", "NotFound"): AudioCase(
+        "renameAlbum", {"id": "no album", "name": "New"}, "NOT_FOUND", ["id"]
+    ),
+    ("RenameAlbumResult", "ValidationProblem"): AudioCase(
+        "renameAlbum", {"id": "album", "artistName": "a\u200bb"}, "BAD_USER_INPUT", ["artistName"]
+    ),
+    ("MergeAlbumResult", "NotFound"): AudioCase(
+        "mergeAlbum", {"id": "album", "into": "no album"}, "NOT_FOUND", ["into"]
+    ),
+    ("MergeAlbumResult", "ValidationProblem"): AudioCase(
+        "mergeAlbum", {"id": "album", "into": "album"}, "BAD_USER_INPUT", ["into"]
+    ),
+    ("RenameGenreResult", "NotFound"): AudioCase(
+        "renameGenre", {"name": "None", "newName": "New"}, "NOT_FOUND", ["name"]
+    ),
+    ("RenameGenreResult", "ValidationProblem"): AudioCase(
+        "renameGenre", {"name": "None", "newName": "x" * 257}, "BAD_USER_INPUT", ["newName"]
+    ),
     ("CreateStorageResult", "NotPermitted"): AudioCase(
         "createStorage", STORAGE, "FORBIDDEN", None, {}, BY_KEY
     ),
@@ -148,6 +172,7 @@ class Theirs(NamedTuple):
 
     audio: str
     artist: str
+    album: str
     storage: str
     object_key: str
     name: str
@@ -156,6 +181,7 @@ class Theirs(NamedTuple):
 NOTHING = Theirs(
     GlobalId("Audio", ABSENT).encode(),
     GlobalId("Artist", "nobody:abc").encode(),
+    GlobalId("Album", "nobody:abc").encode(),
     GlobalId("Storage", ABSENT).encode(),
     "audio/nobody/uploads/x.mp3",
     "Nobody",
@@ -198,6 +224,14 @@ def documents_by_field(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[s
             for version in (1, 7)
         ],
         "deleteAudio": [(mutation("deleteAudio"), {"in": id})],
+        "renameArtist": [(mutation("renameArtist"), {"in": {"id": theirs.artist, "name": "Mine"}})],
+        "renameAlbum": [(mutation("renameAlbum"), {"in": {"id": theirs.album, "name": "Mine"}})],
+        "mergeAlbum": [
+            (mutation("mergeAlbum"), {"in": {"id": theirs.album, "into": theirs.album}})
+        ],
+        "renameGenre": [
+            (mutation("renameGenre"), {"in": {"name": theirs.name, "newName": "Mine"}})
+        ],
         "importAudio": [(mutation("importAudio"), {"in": {"storageId": theirs.storage}})],
         **{
             field: [(mutation(field), {"in": {"id": theirs.storage}})]

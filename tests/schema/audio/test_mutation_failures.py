@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.audio import names
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.quotas.amounts import Amounts
@@ -73,6 +74,10 @@ async def make_cases(ask: Ask) -> dict[str, str]:
     await fill_open_uploads(ask.store.table, "cora")
     return {
         "track": global_id(track),
+        "artist": GlobalId("Artist", names.artist_place("[Unknown Artist]")).encode(),
+        "album": GlobalId("Album", names.album_place(track)).encode(),
+        "no artist": GlobalId("Artist", "nobody:abc").encode(),
+        "no album": GlobalId("Album", "nobody:abc").encode(),
         "absent": GlobalId("Audio", ABSENT).encode(),
         "storage": storage,
         "no storage": GlobalId("Storage", ABSENT).encode(),
@@ -116,7 +121,8 @@ async def make_foreign_library(ask: Ask) -> Theirs:
     made = await connections.add_keys("n", "my-music", "us-east-1", keys)
     return Theirs(
         global_id(track),
-        GlobalId("Artist", "somebody:abc").encode(),
+        GlobalId("Artist", names.artist_place("Somebody")).encode(),
+        GlobalId("Album", names.album_place(track)).encode(),
         GlobalId("Storage", made.id).encode(),
         "audio/bob/uploads/x.mp3",
         "Somebody",

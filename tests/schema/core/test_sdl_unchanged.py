@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "4528ee0b36e33a78895075429b9eac27b109aab7c32fd2a37c37def86c3489be"
+STRUCTURE = "d28bbbfeab2665fad9ced8b6d5e6562314af2771e2d8568ba416c43122b3961e"
 SMALL = '''
 """The fields that read data."""
 type Query {
