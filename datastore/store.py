@@ -15,6 +15,7 @@ from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.api_keys import ApiKeys, Credential, find_credential
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
+from penstock.datastore.audio.transcoding.ffmpeg import NO_TRANSCODER, Transcoder
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.datasets.files import DatasetFiles, sweep_uploads
@@ -246,7 +247,9 @@ class Session:
     @cached_property
     def audio(self) -> AudioLibrary:
         store = self._store
-        return AudioLibrary.of(self._access, store.files, store.user_buckets, store.announce_job)
+        return AudioLibrary.of(
+            self._access, store.files, store.user_buckets, store.transcoder, store.announce_job
+        )
 
     @cached_property
     def executions(self) -> Executions:
@@ -358,11 +361,11 @@ class Store:
     """The table, the files, the clock and the limits that sessions work with.
 
     `bucket_name` is the name of the bucket in the paths of manifest runs. `user_buckets` opens the
-    buckets of users, and `ngsi_access` is the state of the NGSI sink. `on_job_created` is
-    called when a session creates a job, `on_execution_ready` when a session makes an execution
-    ready for a worker. `watch_job` learns of each change of a job in this process, and `watch_run`
-    of each change of a run. `kind` tells how the table is held, and `settings` how
-    the server is set.
+    buckets of users, `transcoder` converts audio, and `ngsi_access` is the state of the NGSI sink.
+    `on_job_created` is called when a session creates a job, `on_execution_ready` when a session
+    makes an execution ready for a worker. `watch_job` learns of each change of a job in this
+    process, and `watch_run` of each change of a run. `kind` tells how the table is held, and
+    `settings` how the server is set.
     """
 
     table: Table
@@ -374,6 +377,7 @@ class Store:
     watch: WatchBatch = watch_nothing
     files: Files = NO_FILES
     user_buckets: BucketAccess = field(default_factory=BucketAccess)
+    transcoder: Transcoder = NO_TRANSCODER
     execution_rules: ExecutionRules = field(default_factory=ExecutionRules)
     bucket_name: str | None = None
     dataset_cache: DatasetTableCache = field(default_factory=DatasetTableCache)

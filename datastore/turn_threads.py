@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 T = TypeVar("T")
 
 
-class _ThreadTurns:
-    """The turns at the threads: a free one goes to the caller whose last turn is longest ago.
+class Turns:
+    """The turns at a few places: a free one goes to the caller whose last turn is longest ago.
 
     No caller has more than `most_of_one` turns at the same time.
     """
@@ -78,7 +78,7 @@ class TurnThreads:
         self._count = count
         self._most_of_one = most_of_one or count
         self._threads = ThreadPoolExecutor(count, name)
-        self._turns: WeakKeyDictionary[AbstractEventLoop, _ThreadTurns] = WeakKeyDictionary()
+        self._turns: WeakKeyDictionary[AbstractEventLoop, Turns] = WeakKeyDictionary()
 
     async def run(self, work: Callable[[], T], user: str) -> T:
         """Do the work of a user in a thread, and return its result.
@@ -88,7 +88,7 @@ class TurnThreads:
         loop = get_running_loop()
         turns = self._turns.get(loop)
         if turns is None:
-            turns = self._turns[loop] = _ThreadTurns(self._count, self._most_of_one)
+            turns = self._turns[loop] = Turns(self._count, self._most_of_one)
         await turns.enter(user)
         running = self._threads.submit(work)
 

@@ -17,6 +17,8 @@ from penstock.datastore.audio.lists import LibraryLists
 from penstock.datastore.audio.sources import NO_ROLES, AudioSources, Roles
 from penstock.datastore.audio.stream_urls import StreamSigner
 from penstock.datastore.audio.tracks import TrackReader
+from penstock.datastore.audio.transcoding.converted_streams import ConvertedStreams
+from penstock.datastore.audio.transcoding.ffmpeg import Transcoder
 from penstock.datastore.audio.uploads import UploadRegistrar
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.objects.port import Files
@@ -50,6 +52,7 @@ class AudioLibrary:
     removing: TrackRemover
     registering: UploadRegistrar
     streaming: StreamSigner
+    converting: ConvertedStreams
     connections: BucketConnections
     importing: AudioImporter
     import_reports: ImportReports
@@ -60,6 +63,7 @@ class AudioLibrary:
         access: Access,
         files: Files,
         buckets: BucketAccess,
+        transcoder: Transcoder,
         on_job_created: Callable[[Job], None],
     ) -> "AudioLibrary":
         """Make the caller's library; `on_job_created` is called for each new job."""
@@ -73,6 +77,7 @@ class AudioLibrary:
             TrackRemover(access),
             UploadRegistrar(access, sources),
             StreamSigner(access, sources),
+            ConvertedStreams(access, sources, transcoder),
             sources.connections,
             AudioImporter(access, sources, on_job_created),
             ImportReports(access),

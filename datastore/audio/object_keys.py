@@ -45,6 +45,11 @@ def artwork_key(user: str, artwork: str) -> str:
     return f"{artwork_prefix(user)}{artwork}"
 
 
+def converted_key(user: str, name: str) -> str:
+    """The key of a converted copy of a track."""
+    return f"{owned_prefix(user)}converted/{name}"
+
+
 def is_owned(user: str, key: str) -> bool:
     """Whether the user may register and read an object of the server's bucket."""
     try:

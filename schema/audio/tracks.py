@@ -7,12 +7,13 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records
+from penstock.datastore.audio.transcoding.formats import StreamFormat, choose_conversion
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.objects import port
 from penstock.graphql_jit import reads_attributes
 from penstock.resolvers import audio
 from penstock.schema.audio.annotations import AnnotationFields, ListeningFields, PlayFields
-from penstock.schema.core.context import After, Before, First, Info, Last
+from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import (
     Connection,
@@ -23,6 +24,7 @@ from penstock.schema.core.relay import (
     record_type_check,
 )
 from penstock.schema.core.scalars import DateTime, Long
+from penstock.schema.engine.cost import price_metadata
 
 strawberry.enum(records.AudioFormat, description="The container format of an audio file.")
 describe_values(
@@ -35,6 +37,16 @@ describe_values(
         records.AudioFormat.M4A: "AAC or ALAC audio in an MPEG-4 container.",
         records.AudioFormat.WAV: "PCM audio in a WAVE file.",
         records.AudioFormat.AIFF: "PCM audio in an AIFF file.",
+    },
+)
+
+strawberry.enum(StreamFormat, description="A format to which audio can be converted.")
+describe_values(
+    StreamFormat,
+    {
+        StreamFormat.MP3: "MPEG audio, layer III, which every player knows.",
+        StreamFormat.OPUS: "Opus in an Ogg container, which sounds best at low bit rates.",
+        StreamFormat.AAC: "AAC in an MPEG-4 container.",
     },
 )
 
@@ -179,6 +191,36 @@ class Audio(Node, ListeningFields):
     ) -> SignedUrl:
         stream = await info.context.loaders.audio.streams.load((track, bool(attachment)))
         return SignedUrl.of(stream)
+
+    @strawberry.field(
+        graphql_type=SignedUrl | None,
+        description="A URL that plays the track in a format, and with no more than a bit rate; it "
+        "is converted if need be, and the converted copy is kept for some days. Without arguments, "
+        "or where nothing needs to change, it plays the file itself. It fails with ILLEGAL_STATE "
+        "on a server that converts no audio.",
+        metadata=price_metadata(50),
+    )
+    @staticmethod
+    async def stream(
+        track: strawberry.Parent[records.Audio],
+        info: Info,
+        format: Annotated[
+            StreamFormat | None,
+            strawberry.argument(
+                description="The format; by default that of the file if it can be kept, else MP3."
+            ),
+        ] = UNSET,
+        bit_rate: Annotated[
+            int | None,
+            strawberry.argument(
+                description="The most kbit/s, 32 or more; one of 32, 48, 64, 96, 128, 160, 192, "
+                "256 and 320 is chosen. By default 192 where the format changes."
+            ),
+        ] = UNSET,
+    ) -> SignedUrl:
+        conversion = choose_conversion(track, unset_to_none(format), unset_to_none(bit_rate))
+        converting = info.context.session.audio.converting
+        return SignedUrl.of(await converting.sign(track, conversion))
 
     @strawberry.field(description="A URL of the cover image; null if the file has none.")
     @staticmethod

@@ -8,19 +8,46 @@ from typing import Final
 
 from starlette.responses import Response
 
+from penstock.datastore.audio.transcoding.formats import (
+    BIT_RATES,
+    ENCODINGS,
+    StreamFormat,
+    choose_conversion,
+)
 from penstock.server.opensubsonic.call import Call, no_such, read_album_id
 from penstock.server.opensubsonic.elements import ALBUM
 
 _PRIVATE: Final = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
+_RAW: Final = "raw"
+_FORMATS: Final = {
+    **{format.value: format for format in StreamFormat},
+    **{encoding.suffix: format for format, encoding in ENCODINGS.items()},
+    "ogg": StreamFormat.OPUS,
+}
 _ARTWORK: Final = re.compile("[0-9a-z]{16,128}", re.ASCII)
 
 
 async def stream(call: Call) -> Response:
-    return await _redirect_to_track(call, attachment=False)
+    """Play a track in the wanted format and bit rate, or as it is on a server that converts none.
+
+    `raw` is the file itself, and a `maxBitRate` of 0 is none.
+    """
+    wanted = call.parameters.get("format") or None
+    library = call.session.audio
+    track = await library.reading.get_audio_files_by_audio_id(call.parameters.require("id"))
+    if wanted == _RAW or not library.converting.is_available:
+        return _redirect((await library.streaming.sign_stream(track)).url)
+    most = call.parameters.number("maxBitRate", 0)
+    # A format that is not made is a preference that cannot be met.
+    format = _FORMATS.get(wanted or "")
+    conversion = choose_conversion(track, format, max(most, BIT_RATES[0]) if most else None)
+    return _redirect((await library.converting.sign(track, conversion)).url)
 
 
 async def download(call: Call) -> Response:
-    return await _redirect_to_track(call, attachment=True)
+    library = call.session.audio
+    track = await library.reading.get_audio_files_by_audio_id(call.parameters.require("id"))
+    return _redirect((await library.streaming.sign_stream(track, attachment=True)).url)
 
 
 async def get_cover_art(call: Call) -> Response:
@@ -36,13 +63,6 @@ async def get_cover_art(call: Call) -> Response:
     if artwork is None:
         raise no_such("cover")
     return _redirect((await library.streaming.sign_cover(artwork)).url)
-
-
-async def _redirect_to_track(call: Call, *, attachment: bool) -> Response:
-    library = call.session.audio
-    id = call.parameters.require("id")
-    track = await library.reading.get_audio_files_by_audio_id(id)
-    return _redirect((await library.streaming.sign_stream(track, attachment=attachment)).url)
 
 
 def _redirect(url: str) -> Response:

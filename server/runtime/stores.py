@@ -14,6 +14,7 @@ from penstock.datastore.access.work import StoreKind
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.sources import NO_ROLES, Roles
+from penstock.datastore.audio.transcoding.ffmpeg import NO_TRANSCODER, FFmpeg, Transcoder
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.dynamodb.protocol import ClientLimits
 from penstock.datastore.executions.records import ExecutionRules
@@ -149,6 +150,7 @@ def build_store(
         files=files,
         bucket_name=bucket_of(settings),
         user_buckets=buckets or BucketAccess(),
+        transcoder=_transcoder(settings),
         dataset_cache=DatasetTableCache(settings.dataset_cache_bytes),
         list_budget=budget,
         upload_limits=UploadLimits(settings.max_open_uploads, settings.max_open_uploads_of_group),
@@ -159,6 +161,12 @@ def build_store(
         keep_history=timedelta(days=settings.keep_history_days),
         kind=StoreKind(settings.store),
     )
+
+
+def _transcoder(settings: Settings) -> Transcoder:
+    if settings.ffmpeg is None:
+        return NO_TRANSCODER
+    return FFmpeg(settings.ffmpeg, settings.ffmpeg_processes)
 
 
 def bucket_of(settings: Settings) -> str | None:

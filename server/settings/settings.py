@@ -203,6 +203,19 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings, Linea
         description="Whether users may connect buckets at addresses that are not public, and over "
         "http. Every user who can sign in then makes the server send requests on its own network.",
     )
+    ffmpeg: str | None = Field(
+        None,
+        min_length=1,
+        description="Path or name of the program FFmpeg, by which the server converts audio to "
+        "another format or a lower bit rate. Without it audio is served as it is.",
+    )
+    ffmpeg_processes: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="Most conversions of audio that run at once in one server process. Each uses "
+        "one core, and up to 2 GiB of addresses.",
+    )
     seed: bool = Field(
         True,
         description="Whether an empty embedded store is filled with an example at first start.",

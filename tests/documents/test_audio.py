@@ -13,6 +13,7 @@ from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
 from penstock.datastore.audio.names import album_key, artist_place
 from penstock.datastore.audio.records import Album
+from penstock.datastore.audio.transcoding.formats import StreamFormat, choose_conversion
 from penstock.datastore.errors import NotFound, ObjectTaken
 from penstock.datastore.listening.records import Play
 from penstock.datastore.name_search.words import NameFilter
@@ -20,7 +21,14 @@ from penstock.datastore.objects.port import Credentials
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
 from tests.datastore.audio.sample_library import ANN, BOB, draft, drift, listener
-from tests.datastore.audio.sample_uploads import TAGS, open_files, single_chunk, sound
+from tests.datastore.audio.sample_transcoder import CountedTranscoder, key_behind
+from tests.datastore.audio.sample_uploads import (
+    TAGS,
+    open_files,
+    single_chunk,
+    sound,
+    upload_and_register,
+)
 from tests.support.sample_resources import walk
 from tests.support.table_interceptors import TracedTable
 
@@ -300,6 +308,23 @@ async def test_importing(store: Store, tmp_path: Path) -> None:
         await listener(over).importing.begin(None, "")
         assert await over.run_jobs("worker") == 1
     assert [track.title for track in await walk(listener(store).lists.audios)] == [TAGS.title]
+
+
+async def test_converting(store: Store, tmp_path: Path) -> None:
+    """play audio in another format"""
+    async with open_files("local", tmp_path) as files:
+        over = replace(store, files=files, transcoder=CountedTranscoder())
+        track = await upload_and_register(listener(over), "x.flac", sound("flac", 1, TAGS))
+        conversion = choose_conversion(track, StreamFormat.MP3, 96)
+        traced = TracedTable(store.table)
+        converting = listener(replace(over, table=traced)).converting
+        first = await converting.sign(track, conversion)
+        # the name, the rows of the copy, the copy under its name, and the name again
+        assert traced.seen[:2] == (2, 2)
+        traced.start()
+        again = await converting.sign(track, conversion)
+        assert traced.seen == (1, 0, 1)
+        assert key_behind(files, first.url) == key_behind(files, again.url)
 
 
 async def test_renaming(store: Store) -> None:

@@ -1,9 +1,10 @@
 """Objects of the server's bucket that no track refers to: not yet, or no longer.
 
-Each has a row from before it exists: an upload, a copy for a new track, or the object of a deleted
-track. A second row puts it into the queue of the sweep. The transaction that adds a track takes the
-object out of the rows. The sweep marks a row before it deletes the object, and the mark stays for
-days. So a transaction that comes too late fails, and no track ever refers to a swept object.
+Each has a row from before it exists: an upload, a copy for a new track, a converted copy of a
+track, or the object of a deleted track. A second row puts it into the queue of the sweep. The
+transaction that adds a track takes the object out of the rows. The sweep marks a row before it
+deletes the object, and the mark stays for days. So a transaction that comes too late fails, and no
+track ever refers to a swept object.
 """
 
 import logging
@@ -49,6 +50,7 @@ UNUSED_TIME: Final = timedelta(days=1)
 
 CONTENT: Final = "content"
 COPY: Final = "copy"
+MADE: Final = "made"
 DUE: Final = "due"
 REGISTERED: Final = "audioId"
 UPLOAD: Final = "upload"
@@ -157,6 +159,41 @@ class LooseObjects:
         except ConditionFailed:
             return False
         return True
+
+    async def note_made(self, key: str, keep_for: timedelta) -> None:
+        """Write the rows of an object that is made from a track, before it exists."""
+        rows = loose_rows(self.access, key, keep_for)
+        await self.access.table.transact([Put(row) for row in rows])
+
+    async def publish_made(self, name: str, key: str, keep_for: timedelta) -> bool:
+        """Note under a name that an object is whole; False if it was swept by now.
+
+        Each object has a key of its own, so that none is written while the sweep deletes it.
+        """
+        due = _due_row(self.access, key, keep_for)
+        ends = int((self.access.clock.now() + keep_for).timestamp())
+        noted = {**LOOSE_OBJECT.item(hash=object_hash(name)), MADE: key, DUE: due[DUE], TTL: ends}
+        kept = AllOf((Exists(), Missing(SWEPT)))
+        renewed = Update(key=loose_key(key), set={DUE: due[DUE]}, condition=kept)
+        try:
+            await self.access.table.transact([renewed, Put(due), Put(noted)])
+        except ConditionFailed:
+            return False
+        return True
+
+    async def find_made(self, name: str, keep_for: timedelta, least: timedelta) -> str | None:
+        """Find the object that was noted under a name; None if there is none any more.
+
+        It stays for the `least` time or longer: one whose time is shorter is kept anew.
+        """
+        row = loose_key(name)
+        held = (await read_rows(self.access.table, [row], consistent=True)).get(row, {})
+        if MADE not in held:
+            return None
+        key, due = str(held[MADE]), int(str(held[DUE]))
+        if due >= int((self.access.clock.now() + least).timestamp() * 1000):
+            return key
+        return key if await self.publish_made(name, key, keep_for) else None
 
     async def try_drop(self, key: str) -> None:
         """Delete an object now unless a track has it; a failure leaves it to the sweep."""

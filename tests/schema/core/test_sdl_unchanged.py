@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "d28bbbfeab2665fad9ced8b6d5e6562314af2771e2d8568ba416c43122b3961e"
+STRUCTURE = "e92b7b7da7f99dc3a5f8440ffe44fc66f9351f3857005b1c581b279ff73ece2a"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -1,5 +1,8 @@
 """Files for players: redirects to signed URLs that serve ranges, downloads and covers."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from httpx import Response
 
@@ -8,9 +11,10 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import add, listener
+from tests.datastore.audio.sample_transcoder import CountedTranscoder
 from tests.datastore.audio.sample_uploads import COVER, TAGS, sound, upload_and_register
 from tests.server.opensubsonic.conftest import ANN
-from tests.server.opensubsonic.players import Player, player_of
+from tests.server.opensubsonic.players import Player, open_players, player_of
 
 CONTENT = sound("flac", 2, TAGS, COVER)
 
@@ -66,3 +70,30 @@ async def test_the_id_of_anothers_cover_leads_to_nothing(
     for id in (*ids[1:], f"../../ann/artwork/{ids[0]}", f"ann/artwork/{ids[0]}"):
         code, _ = await other.fail("getCoverArt", id=id)
         assert code == 70
+
+
+async def test_a_stream_is_converted_as_the_player_asks(
+    any_store: Store, track: Audio, tmp_path: Path
+) -> None:
+    store = replace(any_store, transcoder=CountedTranscoder())
+    async with open_players(store, tmp_path / "converting") as client:
+        player = await player_of(store, client, "ann")
+        for asked, content in (
+            ({"format": "opus", "maxBitRate": 70}, b"opus at 64 of fLaC"),
+            ({"maxBitRate": 96}, b"mp3 at 96 of fLaC"),
+            ({"maxBitRate": 1}, b"mp3 at 32 of fLaC"),
+            ({"format": "m4a"}, b"aac at 128 of fLaC"),
+            ({"format": "raw", "maxBitRate": 64}, CONTENT),
+            ({"format": "wma"}, CONTENT),
+            ({"maxBitRate": 0}, CONTENT),
+            ({}, CONTENT),
+        ):
+            assert await read(store, await player.send("stream", id=track.id, **asked)) == content
+        assert await read(store, await player.send("download", id=track.id)) == CONTENT
+
+
+async def test_a_server_that_converts_nothing_streams_the_file(
+    any_store: Store, player: Player, track: Audio
+) -> None:
+    answer = await player.send("stream", id=track.id, format="opus", maxBitRate=64)
+    assert await read(any_store, answer) == CONTENT

@@ -1,0 +1,124 @@
+"""Converted copies of tracks, which are kept for some days and swept then.
+
+A copy is one of the objects that no track refers to: its row exists before it, says when it is
+complete, and leads the sweep to it.
+"""
+
+from asyncio import to_thread
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import cpu_units
+from penstock.datastore.audio.names import object_hash
+from penstock.datastore.audio.object_keys import converted_key
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.sources import AudioSources
+from penstock.datastore.audio.stream_urls import StreamSigner, url_lifetime
+from penstock.datastore.audio.transcoding.ffmpeg import NO_TRANSCODER, Transcoder
+from penstock.datastore.audio.transcoding.formats import Conversion
+from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
+from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
+from penstock.datastore.objects.lasting_copies import run_lasting
+from penstock.datastore.objects.port import Download
+from penstock.datastore.scratch_folders import scratch_folder
+
+KEPT: Final = timedelta(days=3)
+"""The time for which a converted copy is kept after its last use, but for RENEWED."""
+
+RENEWED: Final = timedelta(days=1)
+"""The time after which another use keeps a copy longer."""
+
+MAX_SOURCE: Final = 1024**3
+_READ: Final = 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedStreams:
+    """The converted copies of the caller's tracks, in the server's own bucket."""
+
+    access: Access
+    sources: AudioSources
+    transcoder: Transcoder
+
+    @property
+    def is_available(self) -> bool:
+        """Whether the server converts audio."""
+        return self.transcoder is not NO_TRANSCODER
+
+    async def sign(self, track: Audio, conversion: Conversion | None) -> Download:
+        """Sign a GET of a track as it is, or of its converted copy, which is made if need be.
+
+        A call that is cut off leaves the conversion running, and the next one waits for it. Raises
+        IllegalState if the server converts nothing, or cannot convert this file.
+        """
+        if conversion is None:
+            return await StreamSigner(self.access, self.sources).sign_stream(track)
+        name, files = converted_key(self._user, _name_of(track, conversion)), self.sources.files
+        key = await self._loose.find_made(name, KEPT, KEPT - RENEWED)
+        if key is None:
+            await run_lasting(files, name, partial(self._make, track, conversion, name))
+            key = await self._loose.find_made(name, KEPT, KEPT - RENEWED)
+        if key is None:
+            raise Unavailable("The conversion took too long.")
+        return await files.presign_download(
+            key,
+            expires_in=min(url_lifetime(track.duration_ms), int(RENEWED.total_seconds())),
+            content_type=conversion.encoding.media_type,
+        )
+
+    async def _make(self, track: Audio, conversion: Conversion, name: str) -> None:
+        if track.size > MAX_SOURCE:
+            raise LimitExceeded("bytes of a file to convert", MAX_SOURCE, track.size)
+        async with self.transcoder.turn(self._user):
+            with scratch_folder("audio") as folder:
+                source, target = folder / "source", folder / "target"
+                await self._fetch(track, source)
+                ended = await self.transcoder.convert(source, track.format, target, conversion)
+                self.access.work.owe(cpu_units(ended.seconds))
+                if not ended.succeeded:
+                    words = "The sound of this file cannot be converted."
+                    raise IllegalState(words, "UNCONVERTIBLE")
+                await self._store(target, conversion, name)
+
+    async def _store(self, file: Path, conversion: Conversion, name: str) -> None:
+        key = f"{name}.{self.access.clock.new_id()}"
+        media = conversion.encoding.media_type
+        await self._loose.note_made(key, KEPT)
+        await self.sources.files.write(key, _read_file(file), content_type=media)
+        await self._loose.publish_made(name, key, KEPT)
+
+    async def _fetch(self, track: Audio, target: Path) -> None:
+        left = MAX_SOURCE
+        async with self.sources.open_source(track.connection_id) as source:
+            with target.open("wb") as file:
+                async with aclosing(source.read(track.object_key)) as chunks:
+                    async for chunk in chunks:
+                        if (left := left - len(chunk)) < 0:
+                            raise IllegalState("The file is another one.", "UNCONVERTIBLE")
+                        await to_thread(file.write, chunk)
+
+    @property
+    def _loose(self) -> LooseObjects:
+        return LooseObjects(self.access)
+
+    @property
+    def _user(self) -> str:
+        return self.access.caller.user_id
+
+
+def _name_of(track: Audio, conversion: Conversion) -> str:
+    """The name of a copy, which is another one for another content of the track's object."""
+    parts = (track.id, track.etag, str(track.size), conversion.format, str(conversion.bit_rate))
+    return object_hash(":".join(parts))
+
+
+async def _read_file(path: Path) -> AsyncIterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := await to_thread(file.read, _READ):
+            yield chunk

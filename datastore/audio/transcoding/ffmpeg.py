@@ -1,0 +1,147 @@
+"""Conversions of audio files by FFmpeg, in few processes, bounded in time and memory."""
+
+import os
+import resource
+import subprocess
+import sys
+from asyncio import to_thread
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
+from threading import Timer
+from typing import Final, NamedTuple, Protocol
+
+from penstock.datastore.audio.records import AudioFormat
+from penstock.datastore.audio.transcoding.formats import Conversion
+from penstock.datastore.errors import IllegalState
+from penstock.datastore.turn_threads import Turns
+
+MAX_SECONDS: Final = 300
+"""The seconds of processor time, and twice as many of a clock, after which a conversion ends."""
+
+MAX_MEMORY: Final = 2 * 1024**3
+"""Bytes of address space of a process."""
+
+MAX_OUTPUT: Final = 512 * 1024**2
+"""Bytes of a converted file."""
+
+_DEMUXERS: Final = {
+    AudioFormat.MP3: "mp3",
+    AudioFormat.FLAC: "flac",
+    AudioFormat.OGG: "ogg",
+    AudioFormat.OPUS: "ogg",
+    AudioFormat.M4A: "mov",
+    AudioFormat.WAV: "wav",
+    AudioFormat.AIFF: "aiff",
+}
+"""FFmpeg's names of the formats, which it is told: a file could seem to be a list of others."""
+
+_LIMITS: Final = (
+    (resource.RLIMIT_CPU, MAX_SECONDS),
+    (resource.RLIMIT_AS, MAX_MEMORY),
+    (resource.RLIMIT_FSIZE, MAX_OUTPUT),
+    (resource.RLIMIT_CORE, 0),
+)
+
+
+class ConversionResult(NamedTuple):
+    """The end of a conversion: whether it succeeded, and its seconds of processor time."""
+
+    succeeded: bool
+    seconds: float
+
+
+class Transcoder(Protocol):
+    """Converts audio files."""
+
+    def turn(self, user: str) -> AbstractAsyncContextManager[None]:
+        """Wait for the user's turn to convert. Raises IllegalState if nothing can be converted."""
+
+    async def convert(
+        self, source: Path, format: AudioFormat, target: Path, conversion: Conversion
+    ) -> ConversionResult:
+        """Convert a file, or fail to in MAX_SECONDS. Raises IllegalState without a program."""
+
+
+class NoTranscoder:
+    """The transcoder of a server without FFmpeg."""
+
+    def turn(self, user: str) -> AbstractAsyncContextManager[None]:
+        words = "This server converts no audio: PENSTOCK_FFMPEG is not set."
+        raise IllegalState(words, "NO_TRANSCODER")
+
+    async def convert(
+        self, source: Path, format: AudioFormat, target: Path, conversion: Conversion
+    ) -> ConversionResult:
+        raise AssertionError("nobody has a turn")
+
+
+NO_TRANSCODER: Final[Transcoder] = NoTranscoder()
+
+
+class FFmpeg:
+    """Conversions by the program `command`, at most `processes` at once and one for each user."""
+
+    def __init__(self, command: str, processes: int) -> None:
+        self._command = command
+        self._turns = Turns(processes, 1)
+
+    @asynccontextmanager
+    async def turn(self, user: str) -> AsyncIterator[None]:
+        await self._turns.enter(user)
+        try:
+            yield
+        finally:
+            self._turns.leave(user)
+
+    async def convert(
+        self, source: Path, format: AudioFormat, target: Path, conversion: Conversion
+    ) -> ConversionResult:
+        arguments = [self._command, *_arguments(source, format, target, conversion)]
+        return await to_thread(_run, arguments)
+
+
+def _arguments(
+    source: Path, format: AudioFormat, target: Path, conversion: Conversion
+) -> Sequence[str]:
+    """The arguments of a conversion: nothing in them is a text of a user."""
+    encoding = conversion.encoding
+    reading = ("-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file")
+    source_of = ("-f", _DEMUXERS[format], "-i", f"file:{source}")
+    # Only the first sound: a cover would be a video, and tags may hold anything.
+    chosen = ("-map", "0:a:0", "-map_metadata", "-1", "-vn", "-sn", "-dn", "-threads", "1")
+    sound = ("-c:a", encoding.encoder, "-b:a", f"{conversion.bit_rate}k")
+    return (*reading, *source_of, *chosen, *sound, "-f", encoding.container, f"file:{target}")
+
+
+def _run(arguments: Sequence[str]) -> ConversionResult:
+    """Run a process with limits of its own, and end it with its time; blocks its thread."""
+    try:
+        process = subprocess.Popen(  # noqa: S603 - the command is the operator's
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={},
+            start_new_session=True,
+        )
+    except OSError as error:
+        words = "The program that PENSTOCK_FFMPEG names cannot be started."
+        raise IllegalState(words, "NO_TRANSCODER") from error
+    _limit_process(process.pid)
+    alarm = Timer(2 * MAX_SECONDS, process.kill)
+    alarm.start()
+    try:
+        _, status, used = os.wait4(process.pid, 0)
+    finally:
+        alarm.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return ConversionResult(process.returncode == 0, used.ru_utime + used.ru_stime)
+
+
+def _limit_process(pid: int) -> None:
+    """Limit a process from outside: code of ours in the process itself could meet held locks."""
+    if sys.platform == "linux":
+        for limit, most in _LIMITS:
+            with suppress(ProcessLookupError):
+                resource.prlimit(pid, limit, (most, most))

@@ -1,0 +1,254 @@
+"""Tracks are converted by a real FFmpeg, once, in bounds; copies are kept for days and swept."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from imageio_ffmpeg import get_ffmpeg_exe
+from msgspec import structs
+
+from penstock.datastore.access.work import cpu_units
+from penstock.datastore.audio.records import Audio, AudioFormat
+from penstock.datastore.audio.tag_reader import TagScan
+from penstock.datastore.audio.transcoding import ffmpeg
+from penstock.datastore.audio.transcoding.converted_streams import KEPT, RENEWED, ConvertedStreams
+from penstock.datastore.audio.transcoding.ffmpeg import FFmpeg, Transcoder
+from penstock.datastore.audio.transcoding.formats import (
+    Conversion,
+    StreamFormat,
+    choose_conversion,
+)
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import BadArgument, IllegalState
+from penstock.datastore.objects.port import Files
+from penstock.datastore.store import Store
+from penstock.datastore.table.port import Table
+from tests.datastore.audio.sample_library import ANN
+from tests.datastore.audio.sample_transcoder import CountedTranscoder, key_behind
+from tests.datastore.audio.sample_uploads import (
+    COVER,
+    FORMATS,
+    TAGS,
+    content_of,
+    open_files,
+    single_chunk,
+    sound,
+    upload_and_register,
+)
+from tests.support.consistency_check import contents
+from tests.support.patience import until
+from tests.support.sample_resources import Watch, on_sqlite
+from tests.support.work_account import Account
+
+OPUS = Conversion(StreamFormat.OPUS, 32)
+
+
+TRACK = Audio(
+    id="01a1fd33-4531-77f0-8555-cdb912a93fef",
+    owner="ann",
+    title="t",
+    bucket="b",
+    object_key="k",
+    file_name="f",
+    duration_ms=1_000,
+    format=AudioFormat.MP3,
+    size=1,
+    etag="e",
+    version=1,
+    created_at="2022-08-10T23:55:20.322Z",
+    updated_at="2022-08-10T23:55:20.322Z",
+)
+CONTENT_HEAD = b"fLaC"
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[Files]:
+    async with open_files("local", tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def store(table: Table, files: Files, watch: Watch) -> Store:
+    return Store(table, Clock(now=watch), files=files)
+
+
+def streams(store: Store, transcoder: Transcoder) -> ConvertedStreams:
+    return replace(store, transcoder=transcoder).open_session(ANN).audio.converting
+
+
+async def track_of(store: Store, format: str = "flac", seconds: float = 1) -> Audio:
+    content = sound(format, seconds, TAGS, COVER)
+    return await upload_and_register(store.open_session(ANN).audio, f"song.{format}", content)
+
+
+MP3_128 = {"format": AudioFormat.MP3, "bitrate": 128}
+FLAC = {"format": AudioFormat.FLAC, "bitrate": 900}
+
+
+@pytest.mark.parametrize(
+    ("file", "format", "bit_rate", "wanted"),
+    [
+        (MP3_128, None, None, None),
+        (MP3_128, StreamFormat.MP3, None, None),
+        (MP3_128, StreamFormat.MP3, 128, None),
+        (MP3_128, None, 127, (StreamFormat.MP3, 96)),
+        (MP3_128, StreamFormat.OPUS, None, (StreamFormat.OPUS, 128)),
+        (FLAC, None, None, None),
+        (FLAC, None, 1000, None),
+        (FLAC, None, 320, (StreamFormat.MP3, 320)),
+        (FLAC, None, 319, (StreamFormat.MP3, 256)),
+        (FLAC, StreamFormat.AAC, None, (StreamFormat.AAC, 192)),
+        (FLAC, StreamFormat.MP3, 1000, (StreamFormat.MP3, 320)),
+        (FLAC, StreamFormat.OPUS, 32, (StreamFormat.OPUS, 32)),
+        ({"format": AudioFormat.M4A, "bitrate": 256}, StreamFormat.AAC, None, None),
+        # ALAC, which is lossless
+        ({"format": AudioFormat.M4A, "bitrate": 800}, StreamFormat.AAC, None, ("aac", 192)),
+        ({"format": AudioFormat.WAV, "bitrate": None}, StreamFormat.MP3, None, ("mp3", 192)),
+        ({"format": AudioFormat.OPUS, "bitrate": 20}, StreamFormat.MP3, None, ("mp3", 32)),
+    ],
+)
+def test_a_conversion_changes_only_what_must_change(
+    file: dict[str, object],
+    format: StreamFormat | None,
+    bit_rate: int | None,
+    wanted: tuple[str, int] | None,
+) -> None:
+    assert choose_conversion(structs.replace(TRACK, **file), format, bit_rate) == wanted
+
+
+def test_a_bit_rate_below_all_is_refused() -> None:
+    with pytest.raises(BadArgument):
+        choose_conversion(structs.replace(TRACK, **FLAC), None, 31)
+
+
+@on_sqlite
+@pytest.mark.parametrize("target", StreamFormat)
+@pytest.mark.parametrize("format", FORMATS)
+async def test_each_format_is_converted_to_each(
+    store: Store, format: str, target: StreamFormat
+) -> None:
+    track = await track_of(store, format)
+    real = streams(store, FFmpeg(get_ffmpeg_exe(), 1))
+    key = key_behind(store.files, (await real.sign(track, Conversion(target, 64))).url)
+    size = len(await content_of(store.files, key))
+    made = await TagScan(store.files, key, size, {}).run("none")
+    assert made.format == {"mp3": "mp3", "opus": "opus", "aac": "m4a"}[target]
+    assert abs(made.parsed.duration_ms - track.duration_ms) < 200
+    # The copy has neither tags nor the cover, which would be in each of them.
+    assert (made.parsed.tags.title, made.parsed.picture) == ("none", None)
+
+
+async def test_a_copy_is_made_once_and_swept_some_days_after_its_last_use(
+    store: Store, watch: Watch
+) -> None:
+    track, counted = await track_of(store), CountedTranscoder()
+    converting, files = streams(store, counted), store.files
+    first = key_behind(files, (await converting.sign(track, OPUS)).url)
+    assert (await content_of(files, first)) == b"opus at 32 of fLaC"
+    watch.move(RENEWED + timedelta(minutes=1))
+    assert key_behind(files, (await converting.sign(track, OPUS)).url) == first
+    watch.move(KEPT - timedelta(minutes=1))
+    await store.sweep_files()
+    assert await files.stat(first) is not None
+    assert counted.made == 1
+    watch.move(timedelta(minutes=2))
+    await store.sweep_files()
+    assert await files.stat(first) is None
+    second = key_behind(files, (await converting.sign(track, OPUS)).url)
+    assert (counted.made, second != first) == (2, True)
+    assert await files.stat(second) is not None
+    assert await files.stat(track.object_key) is not None
+
+
+@on_sqlite
+async def test_calls_that_meet_wait_for_one_conversion(store: Store) -> None:
+    track, counted = await track_of(store), CountedTranscoder()
+    counted.may_end.clear()
+    converting = streams(store, counted)
+    cut_off = asyncio.create_task(converting.sign(track, OPUS))
+    await until(lambda: counted.made == 1)
+    cut_off.cancel()
+    waiting = [asyncio.create_task(converting.sign(track, OPUS)) for _ in range(2)]
+    counted.may_end.set()
+    keys = {key_behind(store.files, each.url) for each in await asyncio.gather(*waiting)}
+    assert (len(keys), counted.made) == (1, 1)
+
+
+@on_sqlite
+async def test_a_file_that_cannot_be_converted_leaves_nothing(store: Store) -> None:
+    track = await track_of(store)
+    content = CONTENT_HEAD + bytes(200)
+    await store.files.write(track.object_key, single_chunk(content), content_type="audio/flac")
+    before = await contents(store.table)
+    with pytest.raises(IllegalState) as caught:
+        await streams(store, FFmpeg(get_ffmpeg_exe(), 1)).sign(track, OPUS)
+    assert caught.value.state == "UNCONVERTIBLE"
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+@pytest.mark.parametrize("succeeded", [True, False])
+async def test_the_time_of_a_conversion_is_paid_however_it_ends(
+    store: Store, succeeded: bool
+) -> None:
+    track, account = await track_of(store), Account()
+    timed = replace(store, transcoder=CountedTranscoder(succeeded=succeeded, seconds=2.0))
+    with nullcontext() if succeeded else pytest.raises(IllegalState):
+        await timed.open_session(ANN, account).audio.converting.sign(track, OPUS)
+    assert account.owed == cpu_units(2.0)
+
+
+@on_sqlite
+async def test_a_conversion_ends_with_its_time(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless = tmp_path / "endless"
+    endless.write_text("#!/bin/sh\nwhile :; do :; done\n")
+    endless.chmod(0o700)
+    monkeypatch.setattr(ffmpeg, "MAX_SECONDS", 0)
+    track = await track_of(store)
+    with pytest.raises(IllegalState) as caught:
+        await streams(store, FFmpeg(str(endless), 1)).sign(track, OPUS)
+    assert caught.value.state == "UNCONVERTIBLE"
+
+
+@on_sqlite
+async def test_a_server_without_the_program_says_so(store: Store, tmp_path: Path) -> None:
+    track = await track_of(store)
+    before = await contents(store.table)
+    for converting in (
+        store.open_session(ANN).audio.converting,
+        streams(store, FFmpeg(str(tmp_path / "none"), 1)),
+    ):
+        with pytest.raises(IllegalState) as caught:
+            await converting.sign(track, OPUS)
+        assert caught.value.state == "NO_TRANSCODER"
+        # What needs no conversion plays all the same.
+        assert key_behind(store.files, (await converting.sign(track, None)).url) == track.object_key
+    assert await contents(store.table) == before
+
+
+async def test_users_take_turns_and_nobody_has_two(tmp_path: Path) -> None:
+    program, order = FFmpeg("none", 2), list[str]()
+
+    async def take(user: str) -> None:
+        async with program.turn(user):
+            order.append(user)
+            await leave.wait()
+
+    leave = asyncio.Event()
+    tasks = [asyncio.create_task(take(user)) for user in ("ann", "ann", "bob", "eve")]
+    await until(lambda: len(order) == 2)
+    assert order == ["ann", "bob"]
+    leave.set()
+    await asyncio.gather(*tasks)
+    assert sorted(order) == ["ann", "ann", "bob", "eve"]
