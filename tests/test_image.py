@@ -57,10 +57,18 @@ def run_shell(
     )
 
 
+def copy_built_pages(into: Path) -> None:
+    """Copy the pages, which the recipe then builds only if what it copied makes others."""
+    for page in ("graphiql", "console"):
+        built = Path("server", page, "dist")
+        shutil.copytree(ROOT / built, into / built)
+
+
 def follow_build(root: Path, extras: str) -> None:
     """Follow the first stage below a folder, which stands for the root of the container."""
     source = root / "source"
     source.mkdir(parents=True)
+    copy_built_pages(source)
     python = f"{Path(sys.executable).parent}:{environment()['PATH']}"
     variables = {**environment(), "EXTRAS": extras, "PATH": python}
     for name, arguments in read_stages()[0]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -41,9 +41,19 @@ VERBS: Final = frozenset(
 RIDDLE: Final = re.compile(
     r"(What|Who|Whoever|Whom|Whose|Where|How(?! (many|much|long)\b)|Which|Why)\b"
 )
+DOCUMENTED: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 PROPERTIES: Final = frozenset({"property", "cached_property", "fixture", "setter"})
 
-Definition: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+# What one test has read, the others read again.
+pytestmark = pytest.mark.runs_together("plain words")
+
+
+class Definition(NamedTuple):
+    """A module, a class or a function: its name, if it is to be judged, and its docstring."""
+
+    place: str
+    name: str | None
+    docstring: str
 
 
 class Finding(NamedTuple):
@@ -59,12 +69,31 @@ def sources(folder: str) -> list[Path]:
 
 
 @cache
-def definitions(path: Path) -> tuple[tuple[str, ast.Module | Definition], ...]:
+def definitions(path: Path) -> tuple[Definition, ...]:
+    found = (node for node in statements(parse_module(path)) if isinstance(node, DOCUMENTED))
     return tuple(
-        (f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", node)
-        for node in ast.walk(parse_module(path))
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        Definition(
+            f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}",
+            None if isinstance(node, ast.Module) or is_property(node) else node.name,
+            ast.get_docstring(node) or "",
+        )
+        for node in found
     )
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Return a tree and all statements in it; a definition stands in no expression."""
+    yield tree
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(tree, name, ())
+        for one in inner if isinstance(inner, list) else ():
+            yield from statements(one)
+
+
+def is_property(node: ast.AST) -> bool:
+    """Whether a function is read as a value, so that a participle is its name."""
+    decorators = getattr(node, "decorator_list", ()) if not isinstance(node, ast.ClassDef) else ()
+    return any(getattr(one, "id", getattr(one, "attr", "")) in PROPERTIES for one in decorators)
 
 
 def is_participle(name: str) -> bool:
@@ -75,20 +104,19 @@ def is_participle(name: str) -> bool:
     return word in PARTICIPLES or (len(word) > 3 and word.endswith("ed"))
 
 
-def names_a_participle(node: Definition) -> bool:
-    if isinstance(node, ast.ClassDef):
-        return len(re.findall("[A-Z]?[a-z]+", node.name)) == 1 and is_participle(node.name)
-    decorators = {getattr(one, "id", getattr(one, "attr", "")) for one in node.decorator_list}
-    return not decorators & PROPERTIES and is_participle(node.name)
+def is_one_participle(name: str) -> bool:
+    """Whether a name of a function or a class is one past participle and nothing else."""
+    is_class = name.lstrip("_")[:1].isupper()
+    return is_participle(name) and (not is_class or len(re.findall("[A-Z]?[a-z]+", name)) == 1)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_function_or_class_is_named_by_a_participle_alone(folder: str) -> None:
     found = [
-        Finding(place, node.name)
+        Finding(one.place, one.name)
         for path in sources(folder)
-        for place, node in definitions(path)
-        if not isinstance(node, ast.Module) and names_a_participle(node)
+        for one in definitions(path)
+        if one.name is not None and is_one_participle(one.name)
     ]
     assert [one for one in found if one.text not in ALLOWED] == []
 
@@ -96,10 +124,10 @@ def test_no_function_or_class_is_named_by_a_participle_alone(folder: str) -> Non
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_docstring_opens_as_a_riddle(folder: str) -> None:
     found = [
-        Finding(place, words.splitlines()[0])
+        Finding(one.place, one.docstring.splitlines()[0])
         for path in sources(folder)
-        for place, node in definitions(path)
-        if RIDDLE.match(words := ast.get_docstring(node) or "")
+        for one in definitions(path)
+        if RIDDLE.match(one.docstring)
     ]
     assert found == []
 
@@ -117,11 +145,7 @@ def test_every_description_of_the_schema_is_a_sentence() -> None:
 
 def test_names_that_are_allowed_are_few_and_in_use() -> None:
     names = {
-        node.name
-        for folder in FOLDERS
-        for path in sources(folder)
-        for _, node in definitions(path)
-        if not isinstance(node, ast.Module)
+        one.name for folder in FOLDERS for path in sources(folder) for one in definitions(path)
     }
     assert len(ALLOWED) <= 10
     assert set(ALLOWED) <= names

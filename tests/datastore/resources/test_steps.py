@@ -35,6 +35,7 @@ from tests.support.sample_resources import (
     tags,
     without_moto,
 )
+from tests.support.stores import TWO
 from tests.support.table_interceptors import CutOffTable, ProcessDied, TracedTable
 
 FIVE = tuple(GroupPath(f"/g{n}") for n in range(5))
@@ -176,8 +177,11 @@ WRITES: dict[str, Callable[[KindDefinition[Any], Any], Write]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRITES)
-@without_moto
+@pytest.mark.parametrize(
+    ("name", "implementation"),
+    [*((name, "sqlite") for name in WRITES), ("update", TWO[1])],
+    indirect=["implementation"],
+)
 async def test_a_write_that_is_cut_off_anywhere_is_finished_or_never_happened(
     store: Store, name: str
 ) -> None:

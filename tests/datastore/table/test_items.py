@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from enum import Enum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, NewType, Union, get_args, get_origin
 
@@ -88,6 +89,7 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
     return records_of(kind)
 
 
+@cache
 def records_of(kind: Any) -> st.SearchStrategy[Any]:
     return st.builds(kind, **{field.name: values_of(field.type) for field in fields(kind)})
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.datastore.clock import iso_timestamp
@@ -130,6 +130,7 @@ async def open_place(options: SinkOptions) -> AsyncIterator[HourWorld]:
 
 
 @pytest.mark.parametrize("options", LAYOUTS, ids=["rows", "columns"])
+@settings(max_examples=25)
 @given(steps=STEPS)
 def test_aggregates_by_kept_hours_are_those_of_a_model(
     options: SinkOptions, steps: Sequence[Step]

@@ -215,11 +215,16 @@ def test_the_id_of_a_notification_tells_a_retry() -> None:
 
 
 members = st.dictionaries(
-    st.sampled_from(("type", "datasetId", "observedAt", "dataset", "x", *VALUE_MEMBERS)), anything
+    st.sampled_from(("type", "datasetId", "observedAt", "dataset", "x", *VALUE_MEMBERS)), anything, max_size=4
 )
 
 
-@given(st.dictionaries(st.text(max_size=6), st.one_of(members, st.lists(members))), st.booleans())
+@given(
+    st.dictionaries(
+        st.text(max_size=6), st.one_of(members, st.lists(members, max_size=3)), max_size=4
+    ),
+    st.booleans(),
+)
 def test_whatever_an_entity_holds_is_read_or_refused(
     entity: dict[str, Any], simplified: bool
 ) -> None:
