@@ -294,7 +294,7 @@ class _ChargedEngine:
 
     def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         transform = JsonTransform(task.program, task.execution.max_failed_rows)
-        data = files.read(input_key(task.execution))
+        data = task.read_input(files)
         return run_charged(self.work, task.program.cost * self.rows, transform, data)
 
 

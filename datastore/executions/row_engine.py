@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from penstock.datastore.executions.files import read_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
-from penstock.datastore.objects.port import Files, regroup_blocks
+from penstock.datastore.objects.port import Chunks, Files, regroup_blocks, require_size
 from penstock.datastore.records import ReferenceDataset
 from penstock.transform.csv_transform import CsvTransform, RowTransform
 from penstock.transform.json_transform import JsonTransform
@@ -34,6 +34,10 @@ class RowTask:
     datasets: tuple[ReferenceDataset, ...]
     program: Program
     size: int
+
+    def read_input(self, files: Files) -> Chunks:
+        """Read the whole input as CSV; raises Unavailable for one of another size."""
+        return require_size(files.read(read_key(self.execution)), self.size)
 
     def transform(self) -> RowTransform:
         """The transform of the whole input, for one machine."""
@@ -63,7 +67,7 @@ class LocalRowEngine:
     """The row engine of this process; it works in a thread."""
 
     def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
-        return run_transform(task.transform(), files.read(read_key(task.execution)))
+        return run_transform(task.transform(), task.read_input(files))
 
 
 LOCAL_ENGINE: Final = LocalRowEngine()

@@ -140,6 +140,8 @@ class ExecutionRunner:
         if plan is None or content is None:
             await self._fail("INPUT_GONE", "The input of the execution is gone.")
             return
+        if self.execution.bytes_total not in (None, content.size):
+            raise Unavailable("The store of files gives another input than the one it took.")
         self.execution = replace(self.execution, bytes_total=content.size)
         digest = work_digest(self.execution, plan, content)
         if done := await self._find_same_work(plan, digest):
@@ -183,7 +185,9 @@ class ExecutionRunner:
         rules, engine = self.rules, self.part_files.engine
         debts = WorkDebts(self.table, self.clock)
         conversion = InputConversion(self.files, engine, rules.max_bytes, debts)
-        self.converted = await conversion.convert(input_key(one), table_key(one), one.created_by)
+        self.converted = await conversion.convert(
+            input_key(one), table_key(one), one.created_by, content.size
+        )
         if self.converted is not None:
             self.execution = replace(one, table_bytes=self.converted.size)
 

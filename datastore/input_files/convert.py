@@ -98,7 +98,9 @@ class InputConversion:
     most_bytes: int
     debts: WorkDebts
 
-    async def convert(self, source: str, target: str, user: str) -> ConvertedInput | None:
+    async def convert(
+        self, source: str, target: str, user: str, size: int | None = None
+    ) -> ConvertedInput | None:
         """Convert a stored input of a user to a stored table; None for one that is CSV already.
 
         The user owes the processor time beyond what the size has paid, also where it fails, and
@@ -114,9 +116,9 @@ class InputConversion:
         # openpyxl opens no file of another name.
         packed, table = stem.with_suffix(".xlsx"), stem.with_suffix(".csv")
         try:
-            await copy_to_disk(self.files, source, packed)
-            size = (await asyncio.to_thread(packed.stat)).st_size
-            converted = await self._write(_LocalFile(kind, packed, size), table, user)
+            await copy_to_disk(self.files, source, packed, size)
+            copied = (await asyncio.to_thread(packed.stat)).st_size
+            converted = await self._write(_LocalFile(kind, packed, copied), table, user)
             await self.files.write(target, read_local(table), content_type=CSV_TYPE)
         finally:
             for path in (packed, table, packed.with_suffix(".draft")):

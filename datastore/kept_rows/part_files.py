@@ -11,7 +11,7 @@ from typing import Final
 
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.records import RowsPart
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import Files, require_size
 
 MOST_BYTES: Final = 4 * 2**30
 """Bytes of copies that are kept beyond those in use."""
@@ -78,11 +78,12 @@ async def copy_parts(files: Files, parts: Sequence[RowsPart], folder: Path) -> N
             await copy_to_disk(files, key, path)
 
 
-async def copy_to_disk(files: Files, key: str, path: Path) -> None:
-    """Copy a stored file to a local one; the local one appears as a whole."""
+async def copy_to_disk(files: Files, key: str, path: Path, size: int | None = None) -> None:
+    """Copy a stored file, of a size if it is known, to a local one, which appears as a whole."""
     draft = path.with_suffix(".draft")
+    content = files.read(key) if size is None else require_size(files.read(key), size)
     with await asyncio.to_thread(draft.open, "wb") as local:
-        async with aclosing(files.read(key)) as chunks:
+        async with aclosing(content) as chunks:
             async for chunk in chunks:
                 await asyncio.to_thread(local.write, chunk)
     await asyncio.to_thread(draft.replace, path)

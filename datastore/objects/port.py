@@ -9,6 +9,7 @@ import re
 import socket
 import unicodedata
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -282,6 +283,19 @@ def content_disposition(filename: str) -> str:
 async def single_chunk(content: bytes) -> Chunks:
     """Yield a content as one chunk, for `Files.write`."""
     yield content
+
+
+async def require_size(chunks: Chunks, size: int) -> Chunks:
+    """Pass on content that has so many bytes; raises Unavailable where a store gives another."""
+    left = size
+    async with aclosing(chunks) as content:
+        async for chunk in content:
+            left -= len(chunk)
+            if left < 0:
+                break
+            yield chunk
+    if left:
+        raise Unavailable("The store of files gives a file of another size than the one it took.")
 
 
 async def regroup_blocks(chunks: AsyncIterable[bytes], size: int) -> Chunks:

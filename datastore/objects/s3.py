@@ -197,12 +197,19 @@ class S3Files:
             head = await self._call("head_object", Key=key)
         except NotFound:
             return None
-        return Stat(head["ContentLength"], head["ContentType"], head["ETag"], head["LastModified"])
+        try:
+            return Stat(
+                head["ContentLength"], head["ContentType"], head["ETag"], head["LastModified"]
+            )
+        except KeyError as error:
+            raise _unreadable_answer() from error
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         port.check_key(key)
         port.check_bounds(start, end)
         answer = await self._begin_read(key, start, end, {})
+        if answer is not None and "ETag" not in answer:
+            raise _unreadable_answer()
         pinned = {"IfMatch": answer["ETag"]} if answer else {}
         attempts = self._new_attempts()
         while answer is not None:
@@ -337,6 +344,9 @@ class S3Files:
             if refused.code in _ABSENT:
                 raise NotFound("There is no such file.") from refused
             raise
+        except ValueError as error:
+            # A time or a number that is none; the library does not say so in one way.
+            raise _unreadable_answer() from error
 
     async def _begin_read(
         self, key: str, start: int, end: int | None, pinned: dict[str, str]
@@ -388,6 +398,10 @@ class S3Files:
     ) -> dict[str, Any]:
         part = await self._call("upload_part", **upload, PartNumber=number, Body=block)
         return {"ETag": part["ETag"], "PartNumber": number}
+
+
+def _unreadable_answer() -> Unavailable:
+    return Unavailable("The store of files gives answers that are none of S3.")
 
 
 def _check_progress(after: str, keys: Sequence[str], *, more: bool) -> None:

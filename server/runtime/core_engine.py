@@ -13,7 +13,6 @@ from itertools import cycle
 from typing import Final, NamedTuple
 
 from penstock.datastore.datasets.files import key_of_file
-from penstock.datastore.executions.files import read_key
 from penstock.datastore.executions.plans import dataset_identity
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, STEP_BYTES, EngineStep, RowTask
@@ -62,9 +61,7 @@ class CoreEngine:
     async def _steps_apart(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         header = CsvTransform(task.program, task.execution.max_failed_rows)
         counts = JoinedCounts(task)
-        async with aclosing(
-            regroup_blocks(files.read(read_key(task.execution)), STEP_BYTES)
-        ) as data:
+        async with aclosing(regroup_blocks(task.read_input(files), STEP_BYTES)) as data:
             first, end = await _read_first_record(data)
             for written in transform_blocks(header, [first[:end]]):
                 yield EngineStep(written, counts.ending_with(header.ending))

@@ -26,7 +26,7 @@ from penstock.datastore.executions.row_engine import (
     feed_blocks,
     run_transform,
 )
-from penstock.datastore.objects.port import Files, regroup_blocks
+from penstock.datastore.objects.port import Files, regroup_blocks, require_size
 from penstock.server.runtime.dask_tasks import (
     ProgramRecipe,
     TableFile,
@@ -113,7 +113,7 @@ class _InputMapping:
         found = record_spans(surveyed)
         header = CsvTransform(self.task.program, self.task.execution.max_failed_rows)
         top = found[0].start if found else self.task.size
-        data = self.files.read(read_key(self.task.execution), end=top)
+        data = require_size(self.files.read(read_key(self.task.execution), end=top), top)
         counts = JoinedCounts(self.task)
         async with aclosing(run_transform(header, data)) as steps:
             async for written, ending in steps:
@@ -168,7 +168,7 @@ class _InputMapping:
         for start, end in ((span.start, edge), (edge, span.end)):
             if start < end:
                 data = self.files.read(read_key(self.task.execution), start=start, end=end)
-                async for block in regroup_blocks(data, STEP_BYTES):
+                async for block in regroup_blocks(require_size(data, end - start), STEP_BYTES):
                     yield block
 
     async def _results_in_order(

@@ -1,6 +1,7 @@
 """An execution uses the bytes that were there when it was confirmed, whatever is uploaded later."""
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -14,7 +15,7 @@ from penstock.datastore.executions.files import ingest_key, input_key, output_ke
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import key_of_execution
 from penstock.datastore.objects.directory import LocalFiles, SignedLink, UploadRefused
-from penstock.datastore.objects.port import Chunks, FileReplaced, Files
+from penstock.datastore.objects.port import Chunks, FileReplaced, Files, Stat
 from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
@@ -364,3 +365,55 @@ async def test_a_start_that_is_repeated_refuses_the_form_that_the_first_one_left
 
 async def _chunks(data: bytes) -> AsyncIterator[bytes]:
     yield data
+
+
+class ResizingFiles(ForwardingFiles):
+    """A file store that gives inputs with `more` bytes at their end, or without the last ones."""
+
+    more: int | None = None
+
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        content = b"".join([chunk async for chunk in self.files.read(key, start=start, end=end)])
+        if self.more is not None and "/input" in key and end is None:
+            content = content + b"\n" * self.more if self.more > 0 else content[: self.more]
+        yield content
+
+
+@on_sqlite
+@pytest.mark.parametrize("more", [-8, 8])
+@pytest.mark.parametrize("data", [INPUT, gzip.compress(INPUT)], ids=["CSV", "gzip"])
+async def test_an_input_of_another_size_than_the_confirmed_one_is_not_processed(
+    store: Store, pipeline: Pipeline, data: bytes, more: int, watch: Watch
+) -> None:
+    files = ResizingFiles(store.files)
+    lying = replace(store, files=files)
+    made = await ready_execution(lying, pipeline, data)
+    files.more = more
+    assert await lying.execution_worker("w").run_one()
+    found = await current_execution(store, made)
+    assert (found.state, found.counts.succeeded) == ("in_progress", 0)
+    assert "another size" in (found.message or "")
+    assert await read_content(store.files, output_key(made)) is None
+    files.more = None
+    watch.move(timedelta(minutes=5))
+    assert await lying.execution_worker("w").run_one()
+    assert (await current_execution(store, made)).state == "success"
+    assert await read_content(store.files, output_key(made)) == OUTPUT
+
+
+class GrowingStat(ForwardingFiles):
+    """A file store that says that inputs have one byte more."""
+
+    async def stat(self, key: str) -> Stat | None:
+        found = await super().stat(key)
+        return found and replace(found, size=found.size + ("/input" in key))
+
+
+@on_sqlite
+async def test_the_size_of_an_input_is_the_confirmed_one(store: Store, pipeline: Pipeline) -> None:
+    made = await ready_execution(store, pipeline)
+    lying = replace(store, files=GrowingStat(store.files))
+    assert await lying.execution_worker("w").run_one()
+    found = await current_execution(store, made)
+    assert (found.state, found.counts.succeeded) == ("in_progress", 0)
+    assert await read_content(store.files, output_key(made)) is None
