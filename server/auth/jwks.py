@@ -143,6 +143,12 @@ PAUSE_WITHOUT_KEYS = 5
 
 FETCH_SECONDS = 3
 
+STALE_SECONDS = 60
+"""The time for which stale keys are used while they are renewed, in seconds."""
+
+MOST_WAITING = 256
+"""The most callers who wait for a fetch at a time."""
+
 _DISCOVERY = "/.well-known/openid-configuration"
 _MODULUS_OF_2048_BITS = 342  # characters of base64url
 _LARGEST_NUMBER = 2_731
@@ -168,17 +174,21 @@ class Jwks:
         self._keys: tuple[Key, ...] | None = None
         self._fresh_until = self._next_fetch = clock()
         self._fetching: asyncio.Task[None] | None = None
+        self._has_failed = False
+        self._waiting = 0
 
     async def find(self, kid: str | None, algorithm: str) -> Key | None:
         """Return the key for a token's header; None if the issuer has no such key.
 
-        Raises Unavailable if no fetch has succeeded yet.
+        Stale keys are renewed behind the caller's back; only for a key that is unknown, and for
+        keys that have been stale for long, a caller waits. Raises Unavailable if no fetch has
+        succeeded yet, or too many wait for one.
         """
-        if self._clock() >= self._fresh_until:
-            await self._refresh()
+        if (fetch := self._renew_stale_keys()) is not None:
+            await self._wait_for(fetch)
         key = pick_key(self._keys or (), kid, algorithm)
-        if key is None and kid is not None:
-            await self._refresh()
+        if key is None and kid is not None and (fetch := self._begin_fetch()) is not None:
+            await self._wait_for(fetch)
             key = pick_key(self._keys or (), kid, algorithm)
         if self._keys is None:
             raise Unavailable("The issuer of tokens does not answer.", PAUSE_WITHOUT_KEYS)
@@ -186,18 +196,38 @@ class Jwks:
 
     def current_keys(self) -> object | None:
         """Return the keys as one object; None when `find` would wait for a fetch."""
-        now = self._clock()
-        waits = now >= self._fresh_until and (self._fetching or now >= self._next_fetch)
-        return None if waits else self._keys
+        return self._keys if self._renew_stale_keys() is None else None
 
-    async def _refresh(self) -> None:
+    def _renew_stale_keys(self) -> asyncio.Task[None] | None:
+        """Begin to fetch keys in place of stale ones; return a fetch that must be waited for.
+
+        Where the issuer failed since the keys were fresh, nothing is better than they are.
+        """
+        now = self._clock()
+        if now < self._fresh_until:
+            return None
+        fetch = self._begin_fetch()
+        is_usable = self._keys is not None and (
+            self._has_failed or now < self._fresh_until + STALE_SECONDS
+        )
+        return None if is_usable else fetch
+
+    def _begin_fetch(self) -> asyncio.Task[None] | None:
         """Fetch the keys, unless a fetch has just happened; concurrent calls share one fetch."""
-        if self._fetching is None:
-            if self._clock() < self._next_fetch:
-                return
+        if self._fetching is None and self._clock() >= self._next_fetch:
             self._fetching = asyncio.create_task(self._fetch())
-        # The cancellation of one request must not end the fetch for the others.
-        await asyncio.shield(self._fetching)
+        return self._fetching
+
+    async def _wait_for(self, fetch: asyncio.Task[None]) -> None:
+        """Wait for a fetch; raises Unavailable if many others do."""
+        if self._waiting >= MOST_WAITING:
+            raise Unavailable("Too many wait for the keys of the issuer.", 1)
+        self._waiting += 1
+        try:
+            # The cancellation of one request must not end the fetch for the others.
+            await asyncio.shield(fetch)
+        finally:
+            self._waiting -= 1
 
     async def _fetch(self) -> None:
         try:
@@ -207,7 +237,9 @@ class Jwks:
             self._keys = keys_from(document.value)
             age = USUAL_AGE if document.max_age is None else document.max_age
             self._fresh_until = self._clock() + min(max(age, SHORTEST_AGE), LONGEST_AGE)
+            self._has_failed = False
         except (FetchFailed, TimeoutError) as error:
+            self._has_failed = True
             _log.warning("keys of the issuer not fetched", issuer=self._issuer, reason=str(error))
         finally:
             pause = PAUSE_WITHOUT_KEYS if self._keys is None else PAUSE

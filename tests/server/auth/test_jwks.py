@@ -16,6 +16,7 @@ from penstock.server.auth.jwks import (
     MAX_NETWORK_BYTES,
     MAX_PIECES,
     FetchFailed,
+    JsonDocument,
     Jwks,
     fetch_json,
 )
@@ -146,7 +147,86 @@ async def test_keys_are_kept_as_long_as_the_issuer_says_within_bounds(
     assert issuer.fetches == 1
     clock.now = 1000.0 + seconds
     await jwks.find("one", "ES256")
+    await until(lambda: issuer.fetches == 2)
+
+
+@pytest.fixture
+def held_fetches(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Fetches of documents end when the event is set."""
+    may_end = asyncio.Event()
+    may_end.set()
+
+    async def fetch_later(http: httpx.AsyncClient, url: str) -> JsonDocument:
+        await may_end.wait()
+        return await fetch_json(http, url)
+
+    monkeypatch.setattr("penstock.server.auth.jwks.fetch_json", fetch_later)
+    return may_end
+
+
+async def test_nobody_waits_while_stale_keys_are_renewed_but_for_an_unknown_key(
+    issuer: Issuer, jwks: Jwks, clock: Clock, held_fetches: asyncio.Event
+) -> None:
+    issuer.keys = [ec_key("one")]
+    one = await jwks.find("one", "ES256")
+    known = jwks.current_keys()
+    held_fetches.clear()
+    issuer.keys = [ec_key("two")]
+    clock.now += 600 + 59
+    for _ in range(3):
+        assert jwks.current_keys() is known
+        assert await jwks.find("one", "ES256") is one
+    waiting = asyncio.create_task(jwks.find("two", "ES256"))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    held_fetches.set()
+    assert await waiting is not None
+    assert await jwks.find("one", "ES256") is None
     assert issuer.fetches == 2
+
+
+async def test_keys_that_have_been_stale_for_a_minute_are_renewed_before_they_are_used(
+    issuer: Issuer, jwks: Jwks, clock: Clock
+) -> None:
+    issuer.keys = [ec_key("one")]
+    await jwks.find("one", "ES256")
+    issuer.keys = [ec_key("two")]
+    clock.now += 600 + 60
+    assert jwks.current_keys() is None
+    assert await jwks.find("one", "ES256") is None
+    assert issuer.fetches == 2
+
+
+async def test_nobody_waits_for_an_issuer_that_has_failed_since_the_keys_were_fresh(
+    issuer: Issuer, jwks: Jwks, clock: Clock, held_fetches: asyncio.Event
+) -> None:
+    issuer.keys = [ec_key("one")]
+    await jwks.find("one", "ES256")
+    issuer.down = True
+    clock.now += 86_400
+    assert await jwks.find("one", "ES256") is not None
+    held_fetches.clear()
+    clock.now += 60
+    assert jwks.current_keys() is not None
+    assert await jwks.find("one", "ES256") is not None
+    held_fetches.set()
+
+
+async def test_so_many_callers_wait_for_a_fetch_and_more_are_told_to_come_again(
+    issuer: Issuer, jwks: Jwks, held_fetches: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.server.auth.jwks.MOST_WAITING", 2)
+    issuer.keys = [ec_key("one")]
+    held_fetches.clear()
+    waiting = [asyncio.create_task(jwks.find("one", "ES256")) for _ in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(Unavailable, match="Too many wait") as refused:
+        await jwks.find("one", "ES256")
+    assert refused.value.retry_after == 1
+    held_fetches.set()
+    assert None not in await asyncio.gather(*waiting)
+    assert await jwks.find("one", "ES256") is not None
+    assert issuer.fetches == 1
 
 
 async def test_stale_keys_are_used_while_the_issuer_is_down(
