@@ -1,45 +1,11 @@
-"""`aws` for the shells of pages: `aws SERVICE OPERATION --option value` against the emulator.
+"""`aws` for the shells of pages: a fork of the warm process, which has loaded the client of AWS."""
 
-AWS's own command line is 100 MB, and maps operations to the same API.
-"""
-
-import json
-import os
+import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-import boto3
-
-from tests.pages.emulated_aws import REGION
-
-SERVICES = {"s3api": "s3"}
-ENDPOINTS = {"s3api": "PENSTOCK_S3_ENDPOINT_URL", "dynamodb": "PENSTOCK_ENDPOINT_URL"}
+from tests.pages.until_ready import run_in_fork
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Call the operation; a refused call ends with an exception."""
-    service, operation, *options = arguments
-    client = boto3.client(
-        SERVICES.get(service, service),
-        region_name=REGION,
-        endpoint_url=os.environ[ENDPOINTS[service]],
-    )
-    call = getattr(client, operation.replace("-", "_"))
-    call(**{_parameter(name): _value(text) for name, text in _pairs(options)})
-
-
-def _pairs(options: Sequence[str]) -> list[tuple[str, str]]:
-    return list(zip(options[::2], options[1::2], strict=True))
-
-
-def _parameter(option: str) -> str:
-    return "".join(word.capitalize() for word in option.removeprefix("--").split("-"))
-
-
-def _value(text: str) -> object:
-    """Return JSON, the shorthand `A=x,B=y`, or the text itself."""
-    if text.startswith("{"):
-        return json.loads(text)
-    if "=" not in text:
-        return text
-    pairs = (pair.split("=", 1) for pair in text.split(","))
-    return {name: {"true": True}.get(value, value) for name, value in pairs}
+def main(arguments: Sequence[str]) -> NoReturn:
+    sys.exit(run_in_fork("tests.pages.aws_call", arguments))
