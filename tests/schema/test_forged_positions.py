@@ -4,7 +4,9 @@ The seal keeps clients from making positions. These tests show that a list does 
 """
 
 import re
+from collections.abc import Iterable
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -15,7 +17,7 @@ from tests.support.graphql_client import CURSORS, Ask
 
 __all__ = ["listed_store"]
 
-CHANCE = Random(20)
+WAYS = ("behind", "before")
 UUID = "0192f0c1-7b7e-7000-8000-000000000001"
 PIECES = ("", "0", "-1", "7" * 12, "1_0", "\u0663", "a", "Z", "%", "%41", "#", "\n", "\U0010ffff")
 FORGED = (
@@ -28,7 +30,6 @@ FORGED = (
     "9" * 3_000,
     "a" * 1_025,
     "\U0010ffff" * 700,
-    *(":".join(CHANCE.choices(PIECES, k=CHANCE.randint(2, 8))) for _ in range(12)),
 )
 
 
@@ -71,13 +72,16 @@ def foreign_positions(first_positions: dict[str, tuple[str, str]]) -> list[str]:
     return sorted({shape_of(own): own for _, own in sorted(first_positions.values())}.values())
 
 
-async def codes_of(ask: Ask, name: str, identity: str, position: str) -> set[str]:
+async def codes_of(
+    ask: Ask, name: str, identity: str, position: str, ways: Iterable[str] = WAYS
+) -> set[str]:
     """Return the codes of the errors of the pages behind and before a position."""
     cursor = CURSORS.seal(identity, position)
-    answers = [
-        await read_list(ask, name, first=2, after=cursor),
-        await read_list(ask, name, last=2, before=cursor),
-    ]
+    pages: dict[str, dict[str, Any]] = {
+        "behind": {"first": 2, "after": cursor},
+        "before": {"last": 2, "before": cursor},
+    }
+    answers = [await read_list(ask, name, **pages[way]) for way in ways]
     return {error["extensions"]["code"] for answer in answers for error in answer.errors}
 
 
@@ -91,8 +95,14 @@ async def test_a_sealed_position_of_any_content_is_a_place_or_a_bad_argument(
 ) -> None:
     identity, own = first_positions[name]
     cut = (own[:-1], own[1:], own * 2, own + ":", own + "\x00", own.swapcase())
-    for position in (*FORGED, *foreign_positions, *cut):
+    for position in (*FORGED, *cut):
         codes = await codes_of(listed_store, name, identity, position)
+        assert codes <= {"BAD_USER_INPUT"}, position
+    # Each list is given others, and each of them in one way.
+    chance = Random(name)
+    drawn = [":".join(chance.choices(PIECES, k=chance.randint(2, 8))) for _ in range(3)]
+    for position in (*foreign_positions, *drawn):
+        codes = await codes_of(listed_store, name, identity, position, [chance.choice(WAYS)])
         assert codes <= {"BAD_USER_INPUT"}, position
 
 
