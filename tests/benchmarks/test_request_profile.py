@@ -1,7 +1,5 @@
 """The profile of requests: every function is in an area, and the shares add up to one."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +7,8 @@ import pytest
 from benchmarks.peers.query_shapes import SHAPES
 from benchmarks.request_profile import Samples, area_of, table
 from tests.support.patience import HUNG_SECONDS
+from tests.support.server_process import environment
+from tests.support.warm_start import start_program
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,10 +47,17 @@ def test_shares_are_told_in_percent() -> None:
     assert "| edge | 0 |" in lines
 
 
-def test_every_shape_is_profiled() -> None:
-    command = [sys.executable, "-m", "benchmarks.request_profile", "--seconds", "0.1", "--quiet"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=HUNG_SECONDS, check=True
-    )
-    assert done.stdout.startswith("| % of processor time | one object | 100 objects with tags |")
-    assert all(f"\n{shape.title}\n" in done.stdout for shape in SHAPES)
+def test_every_shape_is_profiled(tmp_path: Path) -> None:
+    printed = tmp_path / "printed"
+    with printed.open("wb") as output:
+        program = start_program(
+            "benchmarks.request_profile",
+            *("--seconds", "0.05", "--quiet"),
+            variables=environment(),
+            output=output,
+            errors=2,
+        )
+    assert program.wait(HUNG_SECONDS) == 0
+    text = printed.read_text()
+    assert text.startswith("| % of processor time | one object | 100 objects with tags |")
+    assert all(f"\n{shape.title}\n" in text for shape in SHAPES)

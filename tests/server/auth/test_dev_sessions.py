@@ -2,8 +2,6 @@
 
 import os
 import stat
-import subprocess
-import sys
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -33,20 +31,10 @@ from penstock.server.auth.dev_tokens import (
 )
 from penstock.server.auth.tokens import dev_authenticator
 from penstock.server.settings.settings import Settings
+from tests.server.auth.races import race
 from tests.server.auth.signed_tokens import bearer
-from tests.support.patience import HUNG_SECONDS
 
 CALLER = Caller(DEV_USER, {ROOT: Role.ADMIN}, ROOT)
-REDEEMER = """
-import sys
-from pathlib import Path
-from penstock.server.auth.dev_sessions import redeem_code
-from tests.support.patience import HUNG_SECONDS
-from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME
-print("ready", flush=True)
-sys.stdin.readline()
-print(redeem_code(Path(sys.argv[1]), sys.argv[2]))
-"""
 
 
 def sessions_of(data_dir: Path) -> DevSessions:
@@ -73,19 +61,7 @@ def test_a_code_is_used_once(tmp_path: Path) -> None:
 
 def test_of_processes_that_race_for_a_code_one_gets_it(tmp_path: Path) -> None:
     code = issue_code(tmp_path)
-    racers = [
-        subprocess.Popen(
-            [sys.executable, "-c", REDEEMER, str(tmp_path), code],
-            cwd=Path(__file__).parents[3],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(3)
-    ]
-    assert [racer.stdout.readline() for racer in racers if racer.stdout] == ["ready\n"] * 3
-    answers = sorted(racer.communicate("\n", timeout=HUNG_SECONDS)[0] for racer in racers)
-    assert answers == ["False\n", "False\n", "True\n"]
+    assert sorted(race("code", str(tmp_path), code)) == ["False", "False", "True"]
 
 
 @pytest.mark.parametrize(

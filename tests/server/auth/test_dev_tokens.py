@@ -2,8 +2,6 @@
 
 import json
 import stat
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,39 +13,14 @@ from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, BadDevKey, dev_key, sign_dev_token
 from penstock.server.auth.tokens import open_authenticator
 from penstock.server.settings.settings import Settings
+from tests.server.auth.races import RACERS, race
 from tests.server.auth.signed_tokens import bearer
-from tests.support.patience import HUNG_SECONDS
-
-RACER = """
-import sys
-from pathlib import Path
-from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key
-print("ready", flush=True)
-sys.stdin.readline()
-print(dev_key(Path(sys.argv[1])).as_dict(private=True)["d"])
-"""
 
 
 def test_processes_that_race_end_with_the_same_key(tmp_path: Path) -> None:
     directory = tmp_path / "deep" / "data"
-    racers = [
-        subprocess.Popen(
-            [sys.executable, "-c", RACER, str(directory)],
-            cwd=Path(__file__).parents[3],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(3)
-    ]
-    assert [racer.stdout.readline() for racer in racers if racer.stdout] == ["ready\n"] * 3
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.write("\n")
-        racer.stdin.flush()
-    answers = {racer.communicate(timeout=HUNG_SECONDS)[0] for racer in racers}
-    assert len(answers) == 1
-    assert answers == {f"{dev_key(directory).as_dict(private=True)['d']}\n"}
+    answers = race("key", str(directory))
+    assert answers == [dev_key(directory).as_dict(private=True)["d"]] * RACERS
     assert [path.name for path in directory.iterdir()] == ["dev-key.json"]
 
 

@@ -164,13 +164,13 @@ def run_with_terminal(
     return process.wait(), printed, text.replace("\r\n", "\n")
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_server_logs_nothing_but_json(workers: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("workers", "is_loaded"), [("1", True), ("2", False)])
+def test_a_server_logs_nothing_but_json(workers: str, is_loaded: bool, tmp_path: Path) -> None:
     port = free_port()
     code, output, text = run_with_terminal(
         *("serve", "--port", str(port), "--workers", workers),
         data_dir=tmp_path,
-        is_loaded=False,
+        is_loaded=is_loaded,
         PENSTOCK_SEED="false",
     )
     assert (code, output) == (0, ""), text

@@ -3,12 +3,13 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from penstock.server import command_line
 from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import LAST_LINE
 from tests.support.server_process import environment
@@ -135,36 +136,60 @@ def test_a_signal_ends_processes_that_still_start(by: signal.Signals, tmp_path: 
 
 
 HANDLER = """
-import signal, sys
+import signal, sys, types
 from penstock.__main__ import main
-from penstock.server import command_line
-command_line.run = lambda _tokens: print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)
-sys.argv = ["penstock", *sys.argv[1:]]
+stub = sys.modules["penstock.server.command_line"] = types.ModuleType("stub")
+stub.main = lambda ignores_interrupts: print(
+    ignores_interrupts, signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+)
 main()
 """
+
+
+def test_the_command_line_is_told_that_a_script_started_it_in_the_background() -> None:
+    done = subprocess.run(
+        [*STARTED_IN_THE_BACKGROUND, sys.executable, "-c", HANDLER],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=HUNG_SECONDS,
+        check=True,
+    )
+    assert done.stdout == "True True\n"
 
 
 @pytest.mark.parametrize(
     ("command", "ignores"),
     [
-        (("serve", "--port", "0"), "False"),
-        (("worker",), "False"),
-        (("table", "check"), "True"),
-        (("--help",), "True"),
+        (("serve", "--port", "0"), False),
+        (("worker",), False),
+        (("table", "check"), True),
+        (("--help",), True),
     ],
 )
+@pytest.mark.parametrize("in_background", [True, False])
 def test_only_servers_and_workers_of_a_script_in_the_background_obey_ctrl_c(
-    command: tuple[str, ...], ignores: str
+    command: tuple[str, ...],
+    ignores: bool,
+    in_background: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    done = subprocess.run(
-        [*STARTED_IN_THE_BACKGROUND, sys.executable, "-c", HANDLER, *command],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=HUNG_SECONDS,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, f"{ignores}\n")
+    met = []
+
+    def note_handler(_tokens: Sequence[str]) -> int:
+        met.append(signal.getsignal(signal.SIGINT))
+        return 0
+
+    monkeypatch.setattr(command_line, "run", note_handler)
+    monkeypatch.setattr(sys, "argv", ["penstock", *command])
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit):
+            command_line.main(ignores_interrupts=in_background)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    expected = signal.SIG_IGN if ignores and in_background else signal.default_int_handler
+    assert met == [expected]
 
 
 SCRIPT = """
