@@ -127,6 +127,6 @@ def test_the_sink_tells_the_tables_that_it_loads_and_how_much() -> None:
 
 def test_the_page_shows_an_event_as_it_is_sent() -> None:
     page = (Path(__file__).parents[3] / "docs" / "lineage.md").read_text()
-    (block,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    (block,) = re.findall(r"```json event.json\n(.*?)```", page, re.DOTALL)
     shown = check_event(block.encode())
     assert shown == event_of(RunChange.PROCESSED) == check_event(block.encode())
