@@ -1,12 +1,14 @@
 """Authenticates API keys, and passes any other token to the authenticator of tokens."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Final, NamedTuple
 
-from cachetools import TLRUCache
+from cachetools import TLRUCache, TTLCache
 
 from penstock.datastore.api_keys import PREFIX, Credential, KeyText
 from penstock.datastore.clock import wall_clock
@@ -20,6 +22,10 @@ SESSION_SECONDS: Final = 900
 
 MAX_CACHED_KEYS: Final = 10_000
 MAX_CACHED_ROLES: Final = 50_000
+
+MAX_READS: Final = 16
+"""Keys that are read at a time, of the store's 64 connections."""
+
 _PREFIX: Final = PREFIX.encode()
 
 
@@ -34,7 +40,7 @@ class ApiKeyAuthenticator:
     """Accepts API keys sent as `Authorization: Bearer`, and passes everything else to `tokens`.
 
     `find` reads a key by its id. The cache keeps a key for `seconds`, and accepts it for as long
-    after its revocation. It never accepts an expired key.
+    after its revocation, and as long an id without a key. It never accepts an expired key.
     """
 
     def __init__(
@@ -54,6 +60,9 @@ class ApiKeyAuthenticator:
         self._kept = TLRUCache[str, _CachedCredential, float](
             MAX_CACHED_ROLES, lambda _id, kept, _now: kept.until, clock, _role_weight
         )
+        self._unknown = TTLCache[str, None](MAX_CACHED_KEYS, seconds, clock)
+        self._reading: dict[str, asyncio.Task[Credential | None]] = {}
+        self._turns = asyncio.Semaphore(MAX_READS)
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
         """Return the user of the key, with the roles of the key."""
@@ -91,12 +100,37 @@ class ApiKeyAuthenticator:
         try:
             return self._kept[id].credential
         except KeyError:
+            pass
+        if id in self._unknown:
+            return None
+        if not self._seconds:
+            return await self._read(id)
+        reading = self._reading.get(id)
+        if reading is None:
+            reading = self._reading[id] = asyncio.create_task(self._read(id))
+            reading.add_done_callback(partial(self._forget_reading, id))
+        # The cancellation of one request must not end the read for the others.
+        return await asyncio.shield(reading)
+
+    async def _read(self, id: str) -> Credential | None:
+        """Read a key, and remember it, or that there is none: a stranger may ask for it for ever.
+
+        Whoever invents keys has a few reads at a time, and leaves the store to others.
+        """
+        async with self._turns:
             until = self._clock() + self._seconds
-        found = await self._find(id)
-        if found is not None:
+            found = await self._find(id)
+        if found is None:
+            self._unknown[id] = None
+        else:
             with suppress(ValueError):  # a key with too many roles for the cache is not cached
                 self._kept[id] = _CachedCredential(found, until)
         return found
+
+    def _forget_reading(self, id: str, ended: "asyncio.Task[Credential | None]") -> None:
+        del self._reading[id]
+        if not ended.cancelled():
+            ended.exception()  # it counts as seen, also if no request waits for it any more
 
 
 def _role_weight(kept: _CachedCredential) -> int:

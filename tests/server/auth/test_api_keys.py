@@ -1,26 +1,29 @@
 """The caller that an API key stands for, and every refusal of a key."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 
 from penstock.datastore.api_keys import Credential, KeyText
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.errors import NotAuthenticated, Unavailable
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
-from penstock.server.auth.api_keys import SESSION_SECONDS, ApiKeyAuthenticator
+from penstock.server.auth.api_keys import MAX_READS, SESSION_SECONDS, ApiKeyAuthenticator
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.auth.tokens import Authentication
 from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer, refusal
 from tests.support.error_details import extensions_of
+from tests.support.patience import until
 from tests.support.sample_resources import Watch
 
 USA, NORTHWEST = GroupPath("/usa"), GroupPath("/usa/northwest")
@@ -167,11 +170,50 @@ async def test_with_no_seconds_to_keep_a_key_it_is_looked_up_each_time() -> None
     assert world.reads == [ID, ID, ID]
 
 
-async def test_a_key_that_was_not_there_is_looked_up_again(world: World) -> None:
+async def test_a_key_that_was_not_there_is_looked_up_again_after_five_seconds(
+    world: World,
+) -> None:
     kept = world.keys.pop(ID)
-    assert await world.refusal_of() == REFUSED
+    for _ in range(3):
+        assert await world.refusal_of() == REFUSED
     world.keys[ID] = kept
+    world.clock += 4.9
+    assert await world.refusal_of() == REFUSED
+    assert world.reads == [ID]
+    world.clock += 0.1
     assert await world.user() == "ann"
+    assert world.reads == [ID, ID]
+
+
+async def test_invented_keys_share_few_reads_and_drop_no_key(world: World) -> None:
+    under_way, most, may_end = 0, 0, asyncio.Event()
+
+    async def find_slowly(id: str) -> Credential | None:
+        nonlocal under_way, most
+        world.reads.append(id)
+        under_way += 1
+        most = max(most, under_way)
+        await may_end.wait()
+        under_way -= 1
+        return world.keys.get(id)
+
+    assert await world.user() == "ann"
+    slow = ApiKeyAuthenticator(AnyTokenAuthenticator(), find_slowly, 5)
+    ids = [str(UUID(int=n)) for n in range(3 * MAX_READS)]
+    asking = [
+        asyncio.create_task(slow.caller_of(bearer(str(KeyText(id, "x" * 43)))))
+        for id in (*ids, *ids)
+    ]
+    await until(lambda: under_way == MAX_READS)
+    asking[0].cancel()
+    may_end.set()
+    refused = await asyncio.gather(*asking, return_exceptions=True)
+    assert [type(one) for one in refused[1:]] == [NotAuthenticated] * (len(asking) - 1)
+    assert (most, sorted(world.reads[1:])) == (MAX_READS, sorted(ids))
+    for id in ids:
+        await refusal(world.authenticator, bearer(str(KeyText(id, "x" * 43))))
+    assert await world.user() == "ann"
+    assert world.reads.count(ID) == 1
 
 
 async def test_the_keys_that_are_kept_are_bounded(
