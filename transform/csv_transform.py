@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
 from penstock.transform.encodings import UTF8
-from penstock.transform.header import NO_FORM, FileForm, read_header
+from penstock.transform.header import NO_FORM, FileForm, describe_malformed, read_header
 from penstock.transform.outcome import OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.program import Program
@@ -143,7 +143,8 @@ class CsvTransform:
             message = f"byte {error.start + 1} of the row is not {form.encoding_name}"
             self._reject(record, TransformCode.INVALID_ENCODING, message)
         except Error as error:
-            self._reject(record, TransformCode.MALFORMED_ROW, f"the row cannot be read: {error}")
+            message = f"the row cannot be read: {describe_malformed(error)}"
+            self._reject(record, TransformCode.MALFORMED_ROW, message)
         else:
             if len(fields) == len(form.headings) or not self._program.columns:
                 self._run_row(fields)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from csv import Error, reader
+from csv import Error, field_size_limit, reader
 from typing import Final, NamedTuple
 
 from penstock.transform.encodings import NAMES, UTF8, encoding_of, first_letter
@@ -72,6 +72,20 @@ def split_fields(text: str, separator: str = ",") -> list[str]:
     if '"' not in text:
         return text.split(separator)
     return next(reader((text,), strict=True, delimiter=separator))
+
+
+def describe_malformed(error: Error) -> str:
+    """Say in words of our own what the reader of CSV, which has no codes, does not accept."""
+    text = str(error)
+    return next((words for part, words in _WORDS if part in text), "its quotes are out of place")
+
+
+_WORDS: Final = (
+    ("expected after", "a closing quote is followed by no separator"),
+    ("end of data", "a quote is never closed"),
+    ("field larger", f"a field has more than {field_size_limit()} characters"),
+    ("new-line", "a line break stands in a field without quotes"),
+)
 
 
 def read_header(

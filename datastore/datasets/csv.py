@@ -18,6 +18,7 @@ from penstock.formula.core.datasets import DatasetRows
 from penstock.formula.core.errors import Fault
 from penstock.formula.core.row_inputs import convert_entry
 from penstock.formula.core.values import FormulaType, Scalar, text_of
+from penstock.transform.header import describe_malformed
 
 MAX_COLUMNS = 50
 MAX_KEYS = 5
@@ -150,7 +151,8 @@ class _CsvReader:
                 yield line, record
                 line = reader.line_num + 1
         except csv.Error as error:
-            raise self._fatal_error(CsvCode.MALFORMED_CSV, f"{error}", reader.line_num) from None
+            message = f"cannot be read: {describe_malformed(error)}"
+            raise self._fatal_error(CsvCode.MALFORMED_CSV, message, reader.line_num) from None
 
     def read_rows(self, records: Iterator[CsvRecord]) -> Iterator[tuple[Scalar, ...]]:
         names = [column.name for column in self.columns]

@@ -229,10 +229,19 @@ def test_the_file_of_errors_is_an_input_again_where_extra_columns_are_ignored() 
     assert run(wrong.replace(",x,", ",3,").encode(), plan)[0] == 'note\r\n"a, ""b"""\r\n'
 
 
-@pytest.mark.parametrize("record", ['1,"gas"x', '5" pipe,gas\n7" pipe,wood', '1,"never closed'])
-def test_quotes_out_of_place_spoil_their_row_only(record: str) -> None:
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ('1,"gas"x', "a closing quote is followed by no separator"),
+        ('5" pipe,gas\n7" pipe,wood', "a line break stands in a field without quotes"),
+        ('1,"never closed', "a quote is never closed"),
+        ('a\rb,"c"', "a line break stands in a field without quotes"),
+    ],
+)
+def test_quotes_out_of_place_spoil_their_row_only(record: str, words: str) -> None:
     _, wrong, ending = run(rows("1,gas", record))
-    assert [line[:3] for line in errors(wrong)] == [["2", "", "MALFORMED_ROW"]]
+    message = f"the row cannot be read: {words}"
+    assert [line[:4] for line in errors(wrong)] == [["2", "", "MALFORMED_ROW", message]]
     assert (ending.counts.succeeded, ending.counts.failed) == (1, 1)
 
 

@@ -171,6 +171,19 @@ def test_the_words_name_the_column_the_key_and_the_other_line() -> None:
     assert problems("x,v\n")[0].message == "line 1, column 1: the header must be k, v"
 
 
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (b'"b"c,1', "a closing quote is followed by no separator"),
+        (b'"b,1', "a quote is never closed"),
+        (b"a" * 140_000 + b",1", "a field has more than 131072 characters"),
+    ],
+)
+def test_what_is_no_csv_is_told_in_words_of_our_own(row: bytes, words: str) -> None:
+    (problem,) = problems(b"k,v\n" + row + b"\n")[-1:]
+    assert problem.message.endswith(f": cannot be read: {words}")
+
+
 def test_no_more_than_fifty_problems_are_told() -> None:
     assert (
         problem_places("k,v\n" + "a,x\n" * 99)
