@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.open_uploads import OpenedUpload, UploadKind
-from penstock.datastore.objects.port import NO_FILES, UploadForm, files_unavailable
+from penstock.datastore.objects.port import NO_FILES, UploadForm, check_upload, files_unavailable
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.port import Key
 
@@ -40,6 +40,9 @@ async def open_form(
     """
     if access.files is NO_FILES:
         raise files_unavailable()
+    seconds = int(FORM_TIME.total_seconds())
+    # What cannot be signed takes no place, not even for a moment.
+    check_upload(terms.key, terms.max_bytes, terms.content_type, seconds)
     expires_at = access.clock.now() + FORM_TIME
     opened = OpenedUpload(terms.kind, terms.id, expires_at, terms.watched)
     await access.open_uploads.open(opened, group)
@@ -48,7 +51,7 @@ async def open_form(
             terms.key,
             max_bytes=terms.max_bytes,
             content_type=terms.content_type,
-            expires_in=int(FORM_TIME.total_seconds()),
+            expires_in=seconds,
         )
         if note is not None:
             await note()

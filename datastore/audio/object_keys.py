@@ -1,5 +1,6 @@
 """Keys of the objects that belong to one user, in the server's own bucket."""
 
+from hashlib import sha256
 from typing import Final
 from urllib.parse import quote
 
@@ -9,10 +10,16 @@ from penstock.datastore.text import invisible_character_problem
 
 NAME_BYTES: Final = 255
 
+LONGEST_SEGMENT: Final = 640
+"""The most characters of a user's segment, before folders, an id, and a name of 255 bytes."""
+
 
 def owned_prefix(user: str) -> str:
     """The common prefix of the keys of all objects of a user; no other user shares it."""
     segment = quote(user, safe="@+=,!$&'()*;~-._")
+    if len(segment) > LONGEST_SEGMENT:
+        # No user's segment begins so, as two digits follow each percent sign.
+        segment = f"%~{sha256(user.encode()).hexdigest()}"
     # A segment of dots alone would lead to a parent folder.
     return f"audio/{segment.replace('.', '%2E') if not segment.strip('.') else segment}/"
 

@@ -20,7 +20,14 @@ from penstock.datastore.audio.names import (
     object_hash,
     sort_name,
 )
-from penstock.datastore.audio.object_keys import owned_prefix
+from penstock.datastore.audio.object_keys import (
+    artwork_key,
+    is_owned,
+    owned_prefix,
+    playlist_files_prefix,
+    track_key,
+    upload_key,
+)
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.audio.tracks import audio_item, audio_of, new_audio
 from penstock.datastore.clock import Clock
@@ -186,3 +193,17 @@ def test_the_objects_of_one_user_never_begin_like_those_of_another(one: str, oth
 )
 def test_a_user_id_is_one_segment_of_a_file_key(user: str, prefix: str) -> None:
     assert owned_prefix(user) == prefix
+
+
+@pytest.mark.parametrize("user", ["é" * 255, "%" * 255, "\U0001d11e" * 255, "a" * 255, "ü" * 107])
+def test_every_key_of_a_user_with_a_long_id_is_one(user: str) -> None:
+    id, name = "018f3b6e-0000-7000-8000-000000000001", "x" * 255
+    for key in (
+        upload_key(user, id, name),
+        track_key(user, id, name),
+        f"{playlist_files_prefix(user)}{id}/{name}",
+        artwork_key(user, "a" * 64),
+    ):
+        check_key(key)
+        assert is_owned(user, key)
+        assert not is_owned(user[1:], key)
