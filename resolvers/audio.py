@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from penstock.datastore.audio.artwork.cover_sizes import SizedCover
 from penstock.datastore.audio.names import album_place, artist_place
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink
 from penstock.datastore.audio.uploads import UploadTicket
@@ -66,8 +67,13 @@ async def load_album(context: Context, track: Audio) -> Album | None:
     return await load_if_present(context.loaders.audio.albums, album_place(track))
 
 
-async def cover_download(context: Context, artwork: str | None) -> Download | None:
-    return None if artwork is None else await context.session.audio.streaming.sign_cover(artwork)
+async def cover_download(
+    context: Context, artwork: str | None, size: int | None
+) -> Download | None:
+    """Sign the URL of a cover, of which so many pixels are enough; None without a cover."""
+    if artwork is None:
+        return None
+    return await context.loaders.audio.covers.load(SizedCover(artwork, size))
 
 
 async def create_upload(context: Context, file_name: str, content_type: str | None) -> UploadTicket:
@@ -93,6 +99,19 @@ async def update(
 
 async def delete(context: Context, id: str, expected_version: int | None) -> Audio:
     return _renew_track(context, await context.session.audio.removing.delete(id, expected_version))
+
+
+async def set_cover(context: Context, id: str, object_key: str) -> Audio:
+    return _renew_track(context, await context.session.audio.covers.set_for_audio(id, object_key))
+
+
+async def set_album_cover(context: Context, place: str, object_key: str) -> Album:
+    """Give an album a cover; later fields of the request read its tracks anew."""
+    album = await context.session.audio.covers.set_for_album(place, object_key)
+    loaders = context.loaders.audio
+    loaders.tracks.clear_all()
+    loaders.albums.clear_all()
+    return album
 
 
 async def _load_artist(context: Context, place: str) -> Artist | None:

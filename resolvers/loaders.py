@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
+from penstock.datastore.audio.artwork.cover_sizes import SizedCover
 from penstock.datastore.audio.records import Album, Artist, Audio, BucketConnection, LibraryTotals
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
@@ -76,6 +77,7 @@ class AudioLoaders:
     storages: "BatchLoader[str, BucketConnection]"
     streams: "BatchLoader[tuple[Audio, bool], Download]"
     totals: "BatchLoader[str, LibraryTotals]"
+    covers: "BatchLoader[SizedCover, Download]"
 
     @classmethod
     def over(cls, session: Session) -> "AudioLoaders":
@@ -91,6 +93,7 @@ class AudioLoaders:
             loader("storages", watch, library.connections.many),
             loader("audio_streams", watch, library.streaming.sign_streams, _stream_key),
             loader("audio_totals", watch, totals),
+            loader("covers", watch, library.cover_sizes.sign_many),
         )
 
 

@@ -3,6 +3,7 @@
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
+from penstock.schema.audio.artwork import ArtworkMutation
 from penstock.schema.audio.library import AudioQuery
 from penstock.schema.audio.listening_mutations import ListeningMutation
 from penstock.schema.audio.mutations import AudioMutation
@@ -100,6 +101,7 @@ class Mutation(
     ApiKeyMutation,
     AudioMutation,
     RenamingMutation,
+    ArtworkMutation,
     StorageMutation,
     OldStorageMutation,
     JobMutation,

@@ -47,7 +47,7 @@ WAITING: Final = "waiting"
 AWAITED: Final = "uploadUntil"
 """The attribute of an execution with the expiry of the form that it awaits."""
 
-UploadKind: TypeAlias = Literal["execution", "audio", "dataset", "playlist"]
+UploadKind: TypeAlias = Literal["execution", "audio", "dataset", "playlist", "cover"]
 
 
 class UploadLimits(NamedTuple):

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.vault import NO_VAULT, Vault
 from penstock.datastore.audio.add_tracks import TrackAdder
+from penstock.datastore.audio.artwork.cover_sizes import CoverSizes
+from penstock.datastore.audio.artwork.set_covers import CoverSetter
 from penstock.datastore.audio.browsing import LibraryBrowser
 from penstock.datastore.audio.buckets import BucketPool
 from penstock.datastore.audio.connections import BucketConnections
@@ -53,6 +55,8 @@ class AudioLibrary:
     registering: UploadRegistrar
     streaming: StreamSigner
     converting: ConvertedStreams
+    cover_sizes: CoverSizes
+    covers: CoverSetter
     connections: BucketConnections
     importing: AudioImporter
     import_reports: ImportReports
@@ -78,6 +82,8 @@ class AudioLibrary:
             UploadRegistrar(access, sources),
             StreamSigner(access, sources),
             ConvertedStreams(access, sources, transcoder),
+            CoverSizes(access, files),
+            CoverSetter(access),
             sources.connections,
             AudioImporter(access, sources, on_job_created),
             ImportReports(access),

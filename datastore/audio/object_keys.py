@@ -43,6 +43,11 @@ def playlist_files_prefix(user: str) -> str:
     return f"{owned_prefix(user)}playlist-files/"
 
 
+def cover_files_prefix(user: str) -> str:
+    """The common prefix of the keys of pictures that the user uploads for covers."""
+    return f"{owned_prefix(user)}cover-files/"
+
+
 def artwork_prefix(user: str) -> str:
     return f"{owned_prefix(user)}artwork/"
 
@@ -55,6 +60,11 @@ def artwork_key(user: str, artwork: str) -> str:
 def converted_key(user: str, name: str) -> str:
     """The key of a converted copy of a track."""
     return f"{owned_prefix(user)}converted/{name}"
+
+
+def resized_key(user: str, artwork: str, size: int) -> str:
+    """The name of a cover whose sides have at most so many pixels."""
+    return f"{owned_prefix(user)}covers/{artwork}.{size}"
 
 
 def is_owned(user: str, key: str) -> bool:

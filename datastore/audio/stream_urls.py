@@ -1,4 +1,4 @@
-"""Signed URLs that play a track or show its cover, valid for a limited time."""
+"""Signed URLs that play a track, valid for a limited time."""
 
 from asyncio import gather
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Final
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.audio.buckets import AudioSource
-from penstock.datastore.audio.object_keys import artwork_key, is_owned
+from penstock.datastore.audio.object_keys import is_owned
 from penstock.datastore.audio.records import Audio, BucketConnection
 from penstock.datastore.audio.sources import AudioSources
 from penstock.datastore.errors import IllegalState, NotFound, PenstockError
@@ -47,15 +47,6 @@ class StreamSigner:
                 *(self._sign_track(track, as_file, connections) for track, as_file in wanted)
             )
         )
-
-    async def sign_artwork(self, track: Audio) -> Download | None:
-        """Sign a GET of the track's cover; None if it has none."""
-        return None if track.artwork is None else await self.sign_cover(track.artwork)
-
-    async def sign_cover(self, artwork: str) -> Download:
-        """Sign a GET of a cover that belongs to a track or an album of the caller."""
-        key = artwork_key(self._user, artwork)
-        return await self.sources.files.presign_download(key, expires_in=LEAST_SECONDS)
 
     async def _sign_track(
         self, track: Audio, as_file: bool, connections: Mapping[str, BucketConnection | NotFound]

@@ -40,6 +40,15 @@ describe_values(
     },
 )
 
+SizeArgument = Annotated[
+    int | None,
+    strawberry.argument(
+        description="The length in pixels that is enough for the longer side. The picture has the "
+        "next of 64, 128, 256, 512 and 1024 pixels, or is as large as it is: above these, if it is "
+        "small itself, or on a server without Pillow. By default it is as large as it is."
+    ),
+]
+
 strawberry.enum(StreamFormat, description="A format to which audio can be converted.")
 describe_values(
     StreamFormat,
@@ -224,8 +233,11 @@ class Audio(Node, ListeningFields):
 
     @strawberry.field(description="A URL of the cover image; null if the file has none.")
     @staticmethod
-    async def artwork_url(track: strawberry.Parent[records.Audio], info: Info) -> SignedUrl | None:
-        return _signed_url(await audio.cover_download(info.context, track.artwork))
+    async def artwork_url(
+        track: strawberry.Parent[records.Audio], info: Info, size: SizeArgument = UNSET
+    ) -> SignedUrl | None:
+        wanted = unset_to_none(size)
+        return _signed_url(await audio.cover_download(info.context, track.artwork, wanted))
 
 
 @strawberry.type(description="An artist of the caller's library, identified by name.")
@@ -322,8 +334,11 @@ class Album(Node, PlayFields):
         "null if no track has one."
     )
     @staticmethod
-    async def artwork_url(album: strawberry.Parent[records.Album], info: Info) -> SignedUrl | None:
-        return _signed_url(await audio.cover_download(info.context, album.artwork))
+    async def artwork_url(
+        album: strawberry.Parent[records.Album], info: Info, size: SizeArgument = UNSET
+    ) -> SignedUrl | None:
+        wanted = unset_to_none(size)
+        return _signed_url(await audio.cover_download(info.context, album.artwork, wanted))
 
     @strawberry.field(
         graphql_type=Connection["Audio"],

@@ -62,7 +62,8 @@ async def get_cover_art(call: Call) -> Response:
         artwork = (await library.reading.get_audio_files_by_audio_id(id)).artwork
     if artwork is None:
         raise no_such("cover")
-    return _redirect((await library.streaming.sign_cover(artwork)).url)
+    size = call.parameters.number("size", 0) or None
+    return _redirect((await library.cover_sizes.sign(artwork, size)).url)
 
 
 def _redirect(url: str) -> Response:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.audio.artwork.cover_sizes import SizedCover
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
-from penstock.datastore.audio.names import album_key, artist_place
+from penstock.datastore.audio.names import album_key, album_place_of, artist_place
 from penstock.datastore.audio.records import Album
 from penstock.datastore.audio.transcoding.formats import StreamFormat, choose_conversion
 from penstock.datastore.errors import NotFound, ObjectTaken
@@ -23,6 +24,7 @@ from penstock.datastore.table.pages import Slice, Window
 from tests.datastore.audio.sample_library import ANN, BOB, draft, drift, listener
 from tests.datastore.audio.sample_transcoder import CountedTranscoder, key_behind
 from tests.datastore.audio.sample_uploads import (
+    COVER,
     TAGS,
     open_files,
     single_chunk,
@@ -325,6 +327,35 @@ async def test_converting(store: Store, tmp_path: Path) -> None:
         again = await converting.sign(track, conversion)
         assert traced.seen == (1, 0, 1)
         assert key_behind(files, first.url) == key_behind(files, again.url)
+
+
+async def test_cover_sizes(store: Store, tmp_path: Path) -> None:
+    """show a cover in a size"""
+    async with open_files("local", tmp_path) as files:
+        library = listener(replace(store, files=files))
+        content = sound("mp3", 1, TAGS, COVER)
+        track = await upload_and_register(library, "x.mp3", content)
+        wanted = [SizedCover(str(track.artwork), size) for size in (64, 128)]
+        first = await library.cover_sizes.sign_many(wanted)
+        traced = TracedTable(store.table)
+        again = listener(replace(store, files=files, table=traced)).cover_sizes
+        keys = [key_behind(files, each.url) for each in await again.sign_many(wanted)]
+        assert keys == [key_behind(files, each.url) for each in first]
+        assert traced.seen == (1, 0, 1)
+
+
+async def test_cover_uploads(store: Store, tmp_path: Path) -> None:
+    """give an album a cover"""
+    async with open_files("local", tmp_path) as files:
+        library = listener(replace(store, files=files))
+        await shelf(store)
+        key = (await library.covers.upload("x.png")).object_key
+        await files.write(key, single_chunk(COVER), content_type="image/png")
+        (album, *_) = await walk(library.lists.get_album_by_user_id)
+        changed = await library.covers.set_for_album(album_place_of(album), key)
+        tracks = [one for one in await walk(library.lists.audios) if one.album == album.name]
+        assert {one.artwork for one in tracks} == {changed.artwork} != {None}
+        assert await drift(store.table) == []
 
 
 async def test_renaming(store: Store) -> None:

@@ -160,6 +160,9 @@ OTHER_CASES: dict[str, NameCase] = {
     "CreateAudioUploadInput.fileName": NameCase(
         "createAudioUpload", {"fileName": f"{BAD}.mp3"}, ["fileName"]
     ),
+    "CreateArtworkUploadInput.fileName": NameCase(
+        "createArtworkUpload", {"fileName": f"{BAD}.png"}, ["fileName"]
+    ),
     "CreatePlaylistUploadInput.fileName": NameCase(
         "createPlaylistUpload", {"fileName": f"{BAD}.m3u8"}, ["fileName"]
     ),

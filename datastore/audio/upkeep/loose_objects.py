@@ -8,6 +8,7 @@ track ever refers to a swept object.
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -181,19 +182,36 @@ class LooseObjects:
             return False
         return True
 
-    async def find_made(self, name: str, keep_for: timedelta, least: timedelta) -> str | None:
-        """Find the object that was noted under a name; None if there is none any more.
+    async def publish_itself(self, name: str, key: str, keep_for: timedelta) -> None:
+        """Note under a name that nothing is made: an object that has its own use is the answer."""
+        now = self.access.clock.now()
+        due, ends = int((now + keep_for).timestamp() * 1000), int((now + keep_for).timestamp())
+        noted = {**LOOSE_OBJECT.item(hash=object_hash(name)), MADE: key, DUE: due, TTL: ends}
+        await self.access.table.transact([Put(noted)])
 
-        It stays for the `least` time or longer: one whose time is shorter is kept anew.
+    async def find_made(self, name: str, keep_for: timedelta, least: timedelta) -> str | None:
+        """Find the object that was noted under a name, as `find_many_made`."""
+        (found,) = await self.find_many_made([name], keep_for, least)
+        return found
+
+    async def find_many_made(
+        self, names: Sequence[str], keep_for: timedelta, least: timedelta
+    ) -> list[str | None]:
+        """Find the objects that were noted under names; None where there is none any more.
+
+        They stay for the `least` time or longer: one whose time is shorter is kept anew.
         """
-        row = loose_key(name)
-        held = (await read_rows(self.access.table, [row], consistent=True)).get(row, {})
-        if MADE not in held:
-            return None
-        key, due = str(held[MADE]), int(str(held[DUE]))
-        if due >= int((self.access.clock.now() + least).timestamp() * 1000):
-            return key
-        return key if await self.publish_made(name, key, keep_for) else None
+        keys = {name: loose_key(name) for name in names}
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
+        enough = int((self.access.clock.now() + least).timestamp() * 1000)
+        found: dict[str, str | None] = {}
+        for name, row in keys.items():
+            held = rows.get(row, {})
+            found[name] = str(held[MADE]) if MADE in held else None
+            if found[name] is not None and int(str(held[DUE])) < enough:
+                kept = await self.publish_made(name, str(held[MADE]), keep_for)
+                found[name] = str(held[MADE]) if kept else None
+        return [found[name] for name in names]
 
     async def try_drop(self, key: str) -> None:
         """Delete an object now unless a track has it; a failure leaves it to the sweep."""

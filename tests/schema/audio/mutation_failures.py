@@ -107,6 +107,30 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
     ("ImportAudioResult", "ValidationProblem"): AudioCase(
         "importAudio", {"prefix": "audio/bob/"}, "BAD_USER_INPUT", ["prefix"]
     ),
+    ("CreateArtworkUploadResult", "ValidationProblem"): AudioCase(
+        "createArtworkUpload", {"fileName": "../x"}, "BAD_USER_INPUT", ["fileName"]
+    ),
+    ("CreateArtworkUploadResult", "QuotaExceeded"): AudioCase(
+        "createArtworkUpload",
+        {"fileName": "x.png"},
+        "QUOTA_EXCEEDED",
+        None,
+        {"quota": "OPEN_UPLOADS", "maximum": 100, "used": 100},
+        Caller("cora", {}),
+    ),
+    ("SetArtworkResult", "NotFound"): AudioCase(
+        "setArtwork", {"id": "absent", "objectKey": "x"}, "NOT_FOUND", ["id"]
+    ),
+    ("SetArtworkResult", "ValidationProblem"): AudioCase(
+        "setArtwork", {"id": "album", "objectKey": "garbage"}, "BAD_USER_INPUT", ["objectKey"]
+    ),
+    ("SetArtworkResult", "LimitExceeded"): AudioCase(
+        "setArtwork",
+        {"id": "large album", "objectKey": "x"},
+        "LIMIT_EXCEEDED",
+        ["id"],
+        {"limit": "tracks that get a cover at once", "maximum": 500, "actual": 501},
+    ),
     ("RenameArtistResult", "NotFound"): AudioCase(
         "renameArtist", {"id": "no artist", "name": "New"}, "NOT_FOUND", ["id"]
     ),
@@ -224,6 +248,10 @@ def documents_by_field(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[s
             for version in (1, 7)
         ],
         "deleteAudio": [(mutation("deleteAudio"), {"in": id})],
+        "setArtwork": [
+            (mutation("setArtwork"), {"in": {"id": each, "objectKey": theirs.object_key}})
+            for each in (theirs.audio, theirs.album)
+        ],
         "renameArtist": [(mutation("renameArtist"), {"in": {"id": theirs.artist, "name": "Mine"}})],
         "renameAlbum": [(mutation("renameAlbum"), {"in": {"id": theirs.album, "name": "Mine"}})],
         "mergeAlbum": [
@@ -242,6 +270,7 @@ def documents_by_field(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[s
 
 WITHOUT_NAMES = {
     "audioLibrary",
+    "createArtworkUpload",
     "createAudioUpload",
     "createPlaylistUpload",
     "createStorage",

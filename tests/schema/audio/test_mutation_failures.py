@@ -16,8 +16,8 @@ from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.datastore.table.layout import CONNECTION
-from penstock.datastore.table.port import Put
+from penstock.datastore.table.layout import ALBUM, CONNECTION
+from penstock.datastore.table.port import Item, Put
 from penstock.schema.core.relay import GlobalId
 from tests.datastore.audio.sample_library import BOB, draft
 from tests.datastore.audio.sample_uploads import TAGS, open_files, single_chunk, sound
@@ -71,11 +71,15 @@ async def make_cases(ask: Ask) -> dict[str, str]:
     for start in range(0, 100, 25):
         await ask.store.table.write([Put(item) for item in rows[start : start + 25]])
     await ask.store.table.write([Put({**row, "endpoint": "https://localhost"})])
+    large = {**ALBUM.item(user="root", name="big", album="b" * 32), "name": "Big"}
+    counts: Item = {"albumArtist": "A", "count": 501, "durationMs": 1}
+    await ask.store.table.write([Put({**large, **counts})])
     await fill_open_uploads(ask.store.table, "cora")
     return {
         "track": global_id(track),
         "artist": GlobalId("Artist", names.artist_place("[Unknown Artist]")).encode(),
         "album": GlobalId("Album", names.album_place(track)).encode(),
+        "large album": GlobalId("Album", f"big:{'b' * 32}").encode(),
         "no artist": GlobalId("Artist", "nobody:abc").encode(),
         "no album": GlobalId("Album", "nobody:abc").encode(),
         "absent": GlobalId("Audio", ABSENT).encode(),

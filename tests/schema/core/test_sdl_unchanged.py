@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "e92b7b7da7f99dc3a5f8440ffe44fc66f9351f3857005b1c581b279ff73ece2a"
+STRUCTURE = "647177b0859f3a66a25ea7ac0391a367882cb21e3340e8d2e4a733842ca144bb"
 SMALL = '''
 """The fields that read data."""
 type Query {

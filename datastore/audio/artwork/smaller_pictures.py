@@ -1,0 +1,82 @@
+"""Smaller pictures of covers, made by Pillow in threads at which users take turns."""
+
+import struct
+from functools import partial
+from importlib.util import find_spec
+from io import BytesIO
+from time import thread_time
+from typing import Final, NamedTuple
+
+from penstock.datastore.errors import BadArgument
+from penstock.datastore.turn_threads import TurnThreads
+
+SIZES: Final = (64, 128, 256, 512, 1024)
+"""The longest sides in pixels; few of them, so that what was made is used again."""
+
+MAX_PIXELS: Final = 25_000_000
+"""Pixels of a picture that is decoded, which take four bytes each; larger ones are not opened."""
+
+_KINDS: Final = ("JPEG", "PNG", "GIF", "WEBP")
+_OPAQUE: Final = ("RGB", "L", "CMYK", "YCbCr")
+_QUALITY: Final = 85
+_THREADS: Final = TurnThreads("covers", 2, 1)
+_BROKEN: Final = (OSError, ValueError, SyntaxError, struct.error)
+"""What Pillow raises for pictures that are damaged, or made to do damage."""
+
+
+class SmallerPicture(NamedTuple):
+    """A picture with its media type."""
+
+    content: bytes
+    media_type: str
+
+
+def choose_size(wanted: int) -> int | None:
+    """Choose the size to make for a wanted one: the next that is as large; None above all.
+
+    Raises BadArgument for no size.
+    """
+    if wanted < 1:
+        raise BadArgument("The size of a cover is 1 pixel or more.", ("size",))
+    return next((size for size in SIZES if size >= wanted), None)
+
+
+def is_available() -> bool:
+    """Whether Pillow is installed, the extra `images`."""
+    return find_spec("PIL") is not None
+
+
+async def make_smaller(content: bytes, size: int, user: str) -> tuple[SmallerPicture | None, float]:
+    """Make a picture whose sides have at most so many pixels; also returns the processor time.
+
+    None for a picture that is as small already, cannot be read, or has more than MAX_PIXELS.
+    """
+    return await _THREADS.run(partial(_shrink_timed, content, size), user)
+
+
+def _shrink_timed(content: bytes, size: int) -> tuple[SmallerPicture | None, float]:
+    began = thread_time()
+    return _shrink(content, size), thread_time() - began
+
+
+def _shrink(content: bytes, size: int) -> SmallerPicture | None:
+    from PIL import Image  # noqa: PLC0415 - the extra may be missing
+
+    try:
+        # Only these: each further format is code that a user could reach.
+        with Image.open(BytesIO(content), formats=_KINDS) as picture:
+            width, height = picture.size
+            if max(width, height) <= size or width * height > MAX_PIXELS:
+                return None
+            picture.draft("RGB", (size, size))
+            is_opaque = picture.mode in _OPAQUE
+            plain = picture.convert("RGB" if is_opaque else "RGBA")
+    except (*_BROKEN, Image.DecompressionBombError):
+        return None
+    plain.thumbnail((size, size), reducing_gap=2.0)
+    made = BytesIO()
+    if is_opaque:
+        plain.save(made, "JPEG", quality=_QUALITY)
+        return SmallerPicture(made.getvalue(), "image/jpeg")
+    plain.save(made, "PNG")
+    return SmallerPicture(made.getvalue(), "image/png")

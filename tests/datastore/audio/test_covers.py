@@ -1,0 +1,251 @@
+"""Covers are made smaller once and within bounds, uploaded for tracks and albums, and swept."""
+
+import struct
+import zlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from penstock.datastore.audio import names
+from penstock.datastore.audio.artwork import cover_sizes, smaller_pictures
+from penstock.datastore.audio.artwork.cover_sizes import KEPT, RENEWED, SizedCover
+from penstock.datastore.audio.artwork.set_covers import MAX_TRACKS
+from penstock.datastore.audio.artwork.smaller_pictures import choose_size, make_smaller
+from penstock.datastore.audio.object_keys import artwork_key
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.upkeep.covers import CoverStore
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import BadArgument, Invalid, LimitExceeded, NotFound
+from penstock.datastore.listening.library_sweep import REST
+from penstock.datastore.objects.port import Files
+from penstock.datastore.store import Session, Store
+from penstock.datastore.table.layout import ALBUM
+from penstock.datastore.table.port import Item, Table, Update
+from tests.datastore.audio.sample_library import ANN, BOB, add, drift
+from tests.datastore.audio.sample_transcoder import key_behind
+from tests.datastore.audio.sample_uploads import content_of, open_files, single_chunk
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import Watch, on_sqlite
+from tests.support.work_account import Account
+
+
+def picture(width: int, height: int, kind: str = "PNG", mode: str = "RGB") -> bytes:
+    made = BytesIO()
+    Image.new(mode, (width, height)).save(made, kind)
+    return made.getvalue()
+
+
+def bomb(width: int, height: int) -> bytes:
+    """A PNG of few bytes that says it has so many pixels."""
+    content = picture(1, 1)
+    header = struct.pack(">II", width, height) + content[24:29]
+    checked = struct.pack(">I", zlib.crc32(b"IHDR" + header))
+    return content[:16] + header + checked + content[33:]
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[Files]:
+    async with open_files("local", tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def store(table: Table, files: Files, watch: Watch) -> Store:
+    return Store(table, Clock(now=watch), files=files)
+
+
+async def keep(session: Session, content: bytes) -> str:
+    """Store a cover as adding a track does; return its name."""
+    kept = await CoverStore(session.audio.covers.access).keep(content)
+    assert kept is not None
+    return kept
+
+
+async def show(session: Session, artwork: str, size: int | None) -> tuple[str, bytes]:
+    """The key and the content of the picture that is shown for a cover."""
+    files = session.audio.cover_sizes.files
+    key = key_behind(files, (await session.audio.cover_sizes.sign(artwork, size)).url)
+    return key, await content_of(files, key)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "size"), [(1, 64), (64, 64), (65, 128), (300, 512), (1024, 1024), (1025, None)]
+)
+def test_the_next_size_is_made(wanted: int, size: int | None) -> None:
+    assert choose_size(wanted) == size
+
+
+def test_no_size_is_refused() -> None:
+    for wanted in (0, -1):
+        with pytest.raises(BadArgument):
+            choose_size(wanted)
+
+
+@pytest.mark.parametrize(
+    ("content", "made"),
+    [
+        (picture(600, 300), (128, 64, "JPEG")),
+        (picture(300, 600, "JPEG"), (64, 128, "JPEG")),
+        (picture(600, 600, "JPEG", "CMYK"), (128, 128, "JPEG")),
+        (picture(600, 600, "PNG", "RGBA"), (128, 128, "PNG")),
+        (picture(600, 600, "GIF", "P"), (128, 128, "PNG")),
+        (picture(600, 600, "WEBP"), (128, 128, "JPEG")),
+        (picture(128, 100), None),
+        (picture(600, 600, "TIFF"), None),
+        (picture(600, 600, "JPEG")[:300], None),
+        (picture(600, 600)[:100], None),
+        (bomb(100_000, 100_000), None),
+        (bomb(5_001, 5_000), None),
+        (b"", None),
+    ],
+    ids=range(13),
+)
+async def test_pictures_are_made_smaller_within_bounds(
+    content: bytes, made: tuple[int, int, str] | None
+) -> None:
+    found, _ = await make_smaller(content, 128, "ann")
+    if found is None:
+        assert made is None
+        return
+    smaller = Image.open(BytesIO(found.content))
+    assert (*smaller.size, smaller.format) == made
+    assert found.media_type == f"image/{str(smaller.format).lower()}"
+
+
+async def test_a_size_is_made_once_paid_and_swept_weeks_after_its_last_use(
+    store: Store, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, account = list[int](), Account()
+
+    async def count(content: bytes, size: int, user: str) -> object:
+        made.append(size)
+        smaller, _ = await make_smaller(content, size, user)
+        return smaller, 1.0
+
+    monkeypatch.setattr(cover_sizes, "make_smaller", count)
+    session = store.open_session(ANN, account)
+    artwork = await keep(session, picture(600, 600))
+    key, content = await show(session, artwork, 100)
+    assert Image.open(BytesIO(content)).size == (128, 128)
+    assert account.owed > 0
+    assert await show(session, artwork, 128) == (key, content)
+    watch.move(RENEWED + timedelta(minutes=1))
+    assert await show(session, artwork, 100) == (key, content)
+    watch.move(KEPT - timedelta(minutes=1))
+    await store.sweep_files()
+    assert await store.files.stat(key) is not None
+    assert made == [128]
+    watch.move(timedelta(minutes=2))
+    await store.sweep_files()
+    assert await store.files.stat(key) is None
+
+
+@on_sqlite
+async def test_what_cannot_be_made_smaller_is_shown_as_it_is_and_not_tried_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = store.open_session(ANN)
+    small, broken = picture(64, 64), bomb(100_000, 100_000)
+    for content in (small, broken):
+        artwork = await keep(session, content)
+        assert await show(session, artwork, 128) == (artwork_key("ann", artwork), content)
+        monkeypatch.setattr(cover_sizes, "make_smaller", None)
+        assert await show(session, artwork, 128) == (artwork_key("ann", artwork), content)
+        monkeypatch.undo()
+    large = await keep(session, picture(600, 600))
+    assert (await show(session, large, 2_000))[0] == artwork_key("ann", large)
+    monkeypatch.setattr(smaller_pictures, "find_spec", lambda _: None)
+    assert (await show(session, large, 64))[0] == artwork_key("ann", large)
+
+
+@on_sqlite
+async def test_many_covers_are_signed_by_one_read(store: Store) -> None:
+    session = store.open_session(ANN)
+    covers = [await keep(session, picture(600, 600 + n)) for n in range(3)]
+    wanted = [SizedCover(cover, size) for cover in covers for size in (64, None)]
+    first = await session.audio.cover_sizes.sign_many(wanted)
+    again = store.open_session(ANN)
+    second = await again.audio.cover_sizes.sign_many(wanted)
+    assert again.units.calls == 1
+    assert [key_behind(store.files, each.url) for each in second] == [
+        key_behind(store.files, each.url) for each in first
+    ]
+
+
+async def upload(session: Session, content: bytes, name: str = "front.png") -> str:
+    key = (await session.audio.covers.upload(name)).object_key
+    files = session.audio.cover_sizes.files
+    await files.write(key, single_chunk(content), content_type="image/png")
+    return key
+
+
+async def test_an_uploaded_picture_becomes_the_cover_of_an_album_and_the_old_one_goes(
+    table: Table, files: Files, watch: Watch
+) -> None:
+    store = Store(table, files=files)
+    session = store.open_session(ANN)
+    old = await keep(session, picture(10, 10))
+    tracks = [
+        await add(session.audio, f"{n}", f"t{n}", "Ada", album="Barn", artwork=old)
+        for n in range(3)
+    ]
+    other = await add(session.audio, "x", "x", "Ada", album="Den", artwork=None)
+    place = names.album_place(tracks[0])
+    key = await upload(session, picture(20, 20))
+    album = await session.audio.covers.set_for_album(place, key)
+    assert album.artwork not in (None, old)
+    found = await session.audio.reading.many([track.id for track in (*tracks, other)])
+    assert [one.artwork for one in found if isinstance(one, Audio)] == [album.artwork] * 3 + [None]
+    assert await content_of(store.files, artwork_key("ann", str(album.artwork))) == picture(20, 20)
+    single = await session.audio.covers.set_for_audio(other.id, key)
+    assert single.artwork == album.artwork
+    assert (await session.audio.covers.set_for_album(place, key)).artwork == album.artwork
+    assert await drift(store.table) == []
+    watch.time = store.clock.now() + REST + timedelta(days=2)
+    await replace(store, clock=Clock(watch)).sweep_files()
+    assert await store.files.stat(artwork_key("ann", old)) is None
+    assert await store.files.stat(artwork_key("ann", str(album.artwork))) is not None
+    assert await store.files.stat(key) is None
+
+
+@on_sqlite
+async def test_what_is_no_uploaded_picture_becomes_no_cover(store: Store) -> None:
+    session, bob = store.open_session(ANN), store.open_session(BOB)
+    track = await add(session.audio, "1", "t", "Ada", album="Barn")
+    place, covers = names.album_place(track), session.audio.covers
+    good, theirs = await upload(session, picture(9, 9)), await upload(bob, picture(9, 9))
+    text = await upload(session, b"<svg/>", "x.svg")
+    await store.table.transact(
+        [Update(key=ALBUM.key(user="ann", name="big", album="b" * 32), set=BIG)]
+    )
+    before = await contents(store.table)
+    for key in (theirs, text, good + "x", "audio/ann/artwork/x", "../x", ""):
+        for call in (covers.set_for_album(place, key), covers.set_for_audio(track.id, key)):
+            with pytest.raises(Invalid) as caught:
+                await call
+            assert caught.value.path == ["objectKey"]
+    for call in (
+        covers.set_for_album("none:x", good),
+        bob.audio.covers.set_for_album(place, theirs),
+        bob.audio.covers.set_for_audio(track.id, theirs),
+    ):
+        with pytest.raises(NotFound):
+            await call
+    with pytest.raises(LimitExceeded):
+        await covers.set_for_album(f"big:{'b' * 32}", good)
+    with pytest.raises(Invalid):
+        await covers.upload("../x")
+    assert await contents(store.table) == before
+
+
+BIG: Item = {"name": "Big", "albumArtist": "A", "count": MAX_TRACKS + 1, "durationMs": 1}
