@@ -10,7 +10,7 @@ from penstock.datastore.access.access import KEEP_HISTORY, Access, Budget, CallP
 from penstock.datastore.access.cursor_key import read_cursor_key
 from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.access.quota_report import QuotaReport
-from penstock.datastore.access.work import CALL_UNITS, FREE_WORK, StoreKind, WorkAccount
+from penstock.datastore.access.work import CALL_UNITS, FREE_WORK, StoreKind, WorkAccount, WorkPayer
 from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.api_keys import ApiKeys, Credential, find_credential
 from penstock.datastore.audio.import_job import import_audio
@@ -195,6 +195,11 @@ class Session:
         if found is None:
             found = self._repositories[kind.letter] = ResourceRepository.of(kind, self._access)
         return found
+
+    @property
+    def payer(self) -> WorkPayer:
+        """The caller as the one who pays for work in a thread by its time."""
+        return self._access.payer
 
     @property
     def pipelines(self) -> ResourceRepository[Pipeline]:

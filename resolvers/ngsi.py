@@ -156,7 +156,7 @@ async def downsample_series(
     if not MIN_POINTS <= points <= MAX_POINTS:
         raise BadArgument(f"`points` is {MIN_POINTS} to {MAX_POINTS}, not {points}.", ("points",))
     samples = context.session.notifications.charts.walk(of, span)
-    found = await downsample(samples, points, method)
+    found = await downsample(samples, points, method, context.caller.user_id)
     return Chart(tuple(recv_time(at) for at, _ in found), tuple(number for _, number in found))
 
 

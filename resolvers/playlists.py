@@ -1,7 +1,7 @@
 """Reads and writes of playlists that take more than one call of a repository."""
 
-from asyncio import to_thread
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from penstock.datastore.audio.records import Audio
@@ -11,6 +11,7 @@ from penstock.datastore.playlists.formats.document import PlaylistFormat
 from penstock.datastore.playlists.formats.files import PlaylistFile, playlist_file, read
 from penstock.datastore.playlists.import_playlist import ImportOptions, ImportResult
 from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 
@@ -79,20 +80,31 @@ async def remove(context: Context, target: ChangeTarget, entry_ids: Sequence[str
 
 
 async def export_file(context: Context, id: str, format: PlaylistFormat) -> PlaylistFile:
-    """Write a playlist file in a thread, since a long one would block the event loop."""
+    """Write a playlist file in a thread, since a long one would block the event loop.
+
+    Raises RateLimited for a caller who is in debt for what this operation did before.
+    """
+    context.session.work.spend_more(1)
     playlist = await context.loaders.listener.playlists.load(id)
     document = await context.session.playlists.exporting.document(playlist)
-    return await to_thread(playlist_file, format, document)
+    payer = context.session.payer
+    return await run_in_request_thread(lambda _: playlist_file(format, document), payer)
 
 
 async def import_file(
     context: Context, format: PlaylistFormat, data: str | bytes | ObjectKey, wish: ImportOptions
 ) -> ImportResult:
+    """Read a playlist file and make a playlist of it, in a thread.
+
+    Raises RateLimited for a caller who is in debt for what this operation did before.
+    """
+    context.session.work.spend_more(1)
     if isinstance(data, ObjectKey):
         content = await context.session.playlists.uploads.read(data.key)
-        document = await to_thread(read, format, content, "objectKey")
+        reading = partial(read, format, content, "objectKey")
     else:
-        document = await to_thread(read, format, data)
+        reading = partial(read, format, data)
+    document = await run_in_request_thread(lambda _: reading(), context.session.payer)
     found = await context.session.playlists.importing.run(document, wish)
     if found.playlist is not None:
         _renew_playlist(context, found.playlist)

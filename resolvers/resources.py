@@ -1,6 +1,6 @@
 """Reads and writes of resources of every kind, of the tags on them, and of drafts to evaluate."""
 
-from asyncio import gather, to_thread
+from asyncio import gather
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -18,6 +18,7 @@ from penstock.datastore.records import (
     TagKey,
     TagValue,
 )
+from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.resources.version_diff import ValueChange, diff_versions
 from penstock.datastore.resources.version_labels.labels import (
@@ -136,9 +137,12 @@ async def compare_versions(
 ) -> list[ValueChange]:
     """Compare two versions; NotFound, about `from` or `to`, if one of them does not exist.
 
+    Raises RateLimited for a caller who is in debt for what this operation did before.
+
     Formulas are compared as they are shown, so that a name that stands for another resource now is
     a change.
     """
+    context.session.work.spend_more(1)
     versions = context.loaders.of(kind).versions
 
     async def load_version(number: int, field: str) -> R:
@@ -146,7 +150,8 @@ async def compare_versions(
             return await with_current_names(context, await versions.load((resource, number)))
 
     before, after = await gather(load_version(earlier, "from"), load_version(later, "to"))
-    return await to_thread(diff_versions, before, after)
+    payer = context.session.payer
+    return await run_in_request_thread(lambda _: diff_versions(before, after), payer)
 
 
 async def find_granting_group(

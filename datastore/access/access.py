@@ -8,7 +8,13 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.access.open_uploads import OpenUploads, UploadLimits
-from penstock.datastore.access.work import FREE_WORK, INCLUDED_CALLS, WorkAccount, matching_units
+from penstock.datastore.access.work import (
+    FREE_WORK,
+    INCLUDED_CALLS,
+    WorkAccount,
+    WorkPayer,
+    matching_units,
+)
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, NotFound, NotPermitted
 from penstock.datastore.objects.port import NO_FILES, Files
@@ -125,6 +131,11 @@ class Access(msgspec.Struct, frozen=True):
     def open_uploads(self) -> OpenUploads:
         """The uploads that the caller has open."""
         return OpenUploads(self.table, self.clock, self.caller.user_id, self.upload_limits)
+
+    @property
+    def payer(self) -> WorkPayer:
+        """The caller as the one who pays for work in a thread by its time."""
+        return WorkPayer(self.caller.user_id, self.work)
 
     def owe_matching(self, rows: int) -> None:
         """Owe the comparison of so many rows with a part of names."""

@@ -5,7 +5,7 @@ how long a unit of each kind of work takes.
 """
 
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 
 class StoreKind(StrEnum):
@@ -65,9 +65,6 @@ CALL_UNITS: Final = {StoreKind.EMBEDDED: 2, StoreKind.DYNAMODB: 8}
 
 MATCHED_ROWS: Final = 2
 """Rows of words that are read and compared with a part of a name, in one unit."""
-
-MATCHED_TRACKS: Final = 2
-"""Tracks of a library, and of a playlist file, that are matched in one unit."""
 
 CPU_SECONDS: Final = 0.000_04
 """Seconds of CPU time in one unit, for work whose time nothing but a clock tells."""
@@ -139,11 +136,6 @@ def matching_units(rows: int) -> int:
     return rows // MATCHED_ROWS
 
 
-def matched_track_units(tracks: int) -> int:
-    """Return the units of matching this many tracks of a library and of a playlist file."""
-    return tracks // MATCHED_TRACKS
-
-
 def cpu_units(seconds: float) -> int:
     """Return the units of so many seconds of CPU time."""
     return round(seconds / CPU_SECONDS)
@@ -195,3 +187,15 @@ def change_units(count: int) -> int:
 def notification_units(size: int) -> int:
     """Return the units of reading a notification of this many bytes."""
     return size // NOTIFIED_BYTES
+
+
+class WorkPayer(NamedTuple):
+    """The user whose turn some work takes, the account that pays, and the units it paid before."""
+
+    user: str = ""
+    work: WorkAccount = FREE_WORK
+    prepaid: int = 0
+
+    def pay(self, seconds: float) -> None:
+        """Pay for the processor time of the work beyond what was paid before."""
+        self.work.owe(max(0, cpu_units(seconds) - self.prepaid))

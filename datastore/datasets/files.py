@@ -1,6 +1,5 @@
 """The files of reference datasets: uploads, and the content of each version."""
 
-from asyncio import to_thread
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from penstock.datastore.datasets.csv import (
 )
 from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.errors import FieldProblem, PenstockError
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import prefix_paths
 from penstock.datastore.objects.port import LISTING, Download, UploadForm
 from penstock.datastore.periodic import finish_all
@@ -168,7 +168,7 @@ class DatasetFiles:
             return CheckedContent(content, [], None)
         self.access.work.spend_more(file_units(len(data)))
         try:
-            table = await to_thread(read_table, data, content)
+            table = await run_in_formula_thread(partial(read_table, data, content))
         except UnreadableCsv as error:
             return CheckedContent(content, prefix_paths(["content", source], error.problems), None)
         file = DatasetFile(self.access, data, upload)

@@ -13,8 +13,8 @@ from uuid import uuid4
 from penstock.datastore.access.work import packed_units, worker_units
 from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.errors import PenstockError
+from penstock.datastore.input_files.conversion_work import ConversionWork
 from penstock.datastore.input_files.excel import read_sheet
-from penstock.datastore.input_files.interruptible_work import InterruptibleWork
 from penstock.datastore.input_files.kinds import (
     HEAD_BYTES,
     InputKind,
@@ -128,7 +128,7 @@ class InputConversion:
     async def _write(self, file: _LocalFile, table: Path, user: str) -> ConvertedInput:
         """Write a local file as CSV in a thread, at the user's turn; the user pays for it."""
         kind, packed, size = file
-        work = InterruptibleWork(min(MOST_SECONDS, FREE_SECONDS + size / BYTES_A_SECOND))
+        work = ConversionWork(min(MOST_SECONDS, FREE_SECONDS + size / BYTES_A_SECOND))
         most = min(self.most_bytes, FREE_BYTES + MOST_RATIO * size)
         writing = _TableWriter(kind, packed, table, most, work)
         async with _charge(_TimeBill(self.debts, user, work, packed_units(size))):
@@ -145,7 +145,7 @@ class _TimeBill:
 
     debts: WorkDebts
     user: str
-    work: InterruptibleWork
+    work: ConversionWork
     paid: int
 
     async def charge(self) -> None:
@@ -181,7 +181,7 @@ class _TableWriter:
     packed: Path
     table: Path
     most_bytes: int
-    work: InterruptibleWork
+    work: ConversionWork
 
     def run(self, connection: "Connection | None" = None) -> ConvertedInput:
         """Write the table; raises InputRefused as soon as it is more than it may be."""

@@ -14,9 +14,9 @@ from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import ExpatError, ParserCreate
 from zipfile import ZipFile, ZipInfo
 
-from penstock.datastore.input_files.interruptible_work import InterruptibleWork, WorkInterrupted
 from penstock.datastore.input_files.kinds import unreadable_file
 from penstock.datastore.input_files.text import read_chunks
+from penstock.datastore.interruptible_work import InterruptibleWork, WorkInterrupted
 from penstock.transform.outcome import csv_lines
 from penstock.transform.problems import InputRefused
 

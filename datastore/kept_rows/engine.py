@@ -12,7 +12,7 @@ from time import clock_gettime
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from weakref import finalize
 
-from penstock.datastore.access.work import FREE_WORK, WorkAccount, cpu_units
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
 from penstock.datastore.scratch_folders import make_scratch_folder
 from penstock.datastore.turn_threads import TurnThreads
@@ -47,18 +47,6 @@ MISSING: Final = "This server keeps no rows: install it with the extra `results`
 def is_installed() -> bool:
     """Whether the engine is there; it comes with the extra `results`."""
     return importlib.util.find_spec("duckdb") is not None
-
-
-class QueryPayer(NamedTuple):
-    """The user whose turn a query takes, the account that pays, and the units it paid before."""
-
-    user: str = ""
-    work: WorkAccount = FREE_WORK
-    prepaid: int = 0
-
-    def pay(self, seconds: float) -> None:
-        """Pay for the processor time of a query beyond what was paid before."""
-        self.work.owe(max(0, cpu_units(seconds) - self.prepaid))
 
 
 def ignore_seconds(_seconds: float) -> None:
@@ -104,7 +92,7 @@ class RowsEngine:
             self._folder = made.path
         return self._folder
 
-    async def read(self, work: Callable[[Connection], T], payer: QueryPayer) -> T:
+    async def read(self, work: Callable[[Connection], T], payer: WorkPayer) -> T:
         """Do work with a connection in a thread at the user's turn, and return its result.
 
         The payer owes the processor time of the thread, also of a query that is interrupted because
@@ -119,12 +107,12 @@ class RowsEngine:
     ) -> T:
         """Do work like `read`, in a thread for the server's own work for a user."""
         limit = limit or TimeLimit.of_query(WRITE_SECONDS)
-        return await self._run(work, QueryPayer(user), _WRITERS, limit)
+        return await self._run(work, WorkPayer(user), _WRITERS, limit)
 
     async def _run(
         self,
         work: Callable[[Connection], T],
-        payer: QueryPayer,
+        payer: WorkPayer,
         threads: TurnThreads,
         limit: TimeLimit,
     ) -> T:

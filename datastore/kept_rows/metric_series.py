@@ -1,11 +1,12 @@
 """The series of a metric: its values over time and in groups, computed from kept rows."""
 
-from asyncio import gather, to_thread
+from asyncio import gather
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import partial
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
@@ -22,6 +23,7 @@ from penstock.datastore.kept_rows.metric_plan import (
 from penstock.datastore.kept_rows.read_totals import Every, Measure, Total, TotalsRequest
 from penstock.datastore.kept_rows.repository import KeptRows, SnapshotTotals
 from penstock.datastore.records import MeasureFunction, Metric
+from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.resources.metric_sources import reach_metrics
 from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
 from penstock.datastore.roles import ROOT, GroupPath
@@ -134,10 +136,12 @@ class MetricSeriesReader:
         visible = await find_visible(self.access, [leaf.pipeline for leaf in leaves])
         found = await gather(*(self._totals(id, leaves, wanted) for id in visible))
         read = dict(zip(visible, found, strict=True))
-        totals = await to_thread(SeriesTotals, plan, leaves, wanted, read)
+        sum_up = partial(SeriesTotals, plan, leaves, wanted, read)
+        totals = await run_in_request_thread(lambda _: sum_up(), self.access.payer)
         totals.require_bounded()
         self.access.work.spend_more(totals.units)
-        points = await to_thread(totals.list_points)
+        payer = self.access.payer._replace(prepaid=totals.units)
+        points = await run_in_request_thread(lambda _: totals.list_points(), payer)
         made_of = {one.id for each in (metric, *reached.values()) for one in each.inputs}
         return MetricSeries(tuple(points), made_of <= {*visible, *reached})
 

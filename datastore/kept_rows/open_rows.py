@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import load_units
+from penstock.datastore.access.work import WorkPayer, load_units
 from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.kept_rows.engine import Connection, QueryPayer, RowsEngine
+from penstock.datastore.kept_rows.engine import Connection, RowsEngine
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.snapshot import Snapshot
@@ -35,7 +35,7 @@ class OpenRows:
 
     snapshot: Snapshot
     _engine: RowsEngine
-    _payer: QueryPayer
+    _payer: WorkPayer
 
     async def run(self, work: Callable[[Connection], T]) -> T:
         """Do work with a connection, at the caller's turn; raises what `RowsEngine.read` raises."""
@@ -54,7 +54,7 @@ async def open_rows(
     size = sum(one.size for one in parts)
     units = QUERY_UNITS + load_units(size // PAID_SHARE) + len(parts) // LISTED_PARTS
     access.work.spend_more(units)
-    payer = QueryPayer(access.caller.user_id, access.work, units)
+    payer = WorkPayer(access.caller.user_id, access.work, units)
     async with AsyncExitStack() as stack:
         try:
             paths = await stack.enter_async_context(part_files.open(access.files, parts))

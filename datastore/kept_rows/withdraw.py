@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
@@ -25,7 +26,7 @@ from penstock.datastore.kept_rows.conditions import (
     join_conditions,
     scope_condition,
 )
-from penstock.datastore.kept_rows.engine import Connection, QueryPayer
+from penstock.datastore.kept_rows.engine import Connection
 from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import RowsMoved, add_part, read_head, read_parts
@@ -208,7 +209,7 @@ class WithdrawRows:
 
         work = self.access.work
         work.spend_more(DIGEST_UNITS)
-        payer = QueryPayer(self.access.caller.user_id, work, DIGEST_UNITS)
+        payer = WorkPayer(self.access.caller.user_id, work, DIGEST_UNITS)
         return await self.part_files.engine.read(select, payer)
 
 

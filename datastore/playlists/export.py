@@ -1,6 +1,5 @@
 """Exports of playlists: the document from which a file is written."""
 
-from asyncio import to_thread
 from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
@@ -11,6 +10,7 @@ from penstock.datastore.playlists.formats.document import FileTrack, PlaylistDoc
 from penstock.datastore.playlists.order import EntryOrder
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.track_matching import read_tracks
+from penstock.datastore.request_threads import run_in_request_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,9 @@ class PlaylistExporter:
         ids = [entry.audio_id or "" for entry in entries]
         found = await read_tracks(self.access, ids)
         pairs = zip(entries, found, strict=True)
-        tracks = await to_thread(
-            lambda: tuple(_export_track(entry, audio) for entry, audio in pairs)
+        tracks = await run_in_request_thread(
+            lambda _: tuple(_export_track(entry, audio) for entry, audio in pairs),
+            self.access.payer,
         )
         return PlaylistDocument(title=playlist.name, tracks=tracks)
 

@@ -4,21 +4,19 @@ The new playlist stays hidden until it is complete, so that no reader sees a par
 process dies before that, a sweep deletes the rest like an interrupted delete.
 """
 
-from asyncio import to_thread
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import cpu_units, matched_track_units
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid, Unavailable
-from penstock.datastore.input_files.interruptible_work import InterruptibleWork
+from penstock.datastore.interruptible_work import InterruptibleWork
 from penstock.datastore.playlists import ranks
 from penstock.datastore.playlists.add_entries import entry_for
 from penstock.datastore.playlists.change_target import total_duration
@@ -42,15 +40,13 @@ from penstock.datastore.playlists.track_matching import (
     read_tracks,
 )
 from penstock.datastore.playlists.write import check_name, new_playlist
+from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.resources import idempotency
 from penstock.datastore.table.commit import AlreadyDone, Write, commit
 from penstock.datastore.table.port import INDEX_HASH, Compare, Item, Missing, Put, Update
 from penstock.datastore.text import replace_unprintable
-from penstock.datastore.turn_threads import TurnThreads
 
 HOLD_TIME = timedelta(minutes=2)
-
-_THREADS: Final = TurnThreads("playlists", 2, most_of_one=1)
 
 
 class _ImportTimedOut(Unavailable):
@@ -124,7 +120,8 @@ class PlaylistImporter:
         known = [audio for audio in found if isinstance(audio, Audio)]
         if len(known) < len(found):
             known = await read_all_tracks(self.access)
-        return await _match_all(self.access, known, tracks)
+        match = partial(_match_all, known, tracks)
+        return await run_in_request_thread(match, self.access.payer)
 
     async def _create_playlist(
         self,
@@ -135,7 +132,8 @@ class PlaylistImporter:
     ) -> Playlist:
         await PlaylistDeleter(self.access).sweep()
         playlist = new_playlist(self.access, name)
-        entries = await to_thread(self._build_entries, playlist, wanted)
+        build = partial(self._build_entries, playlist, wanted)
+        entries = await run_in_request_thread(build, self.access.payer)
         playlist = msgspec.structs.replace(
             playlist, entry_count=len(entries), duration_ms=total_duration(entries)
         )
@@ -165,7 +163,10 @@ class PlaylistImporter:
         return playlist
 
     def _build_entries(
-        self, playlist: Playlist, wanted: Sequence[tuple[FileTrack, TrackMatch]]
+        self,
+        playlist: Playlist,
+        wanted: Sequence[tuple[FileTrack, TrackMatch]],
+        _work: InterruptibleWork,
     ) -> list[Entry]:
         ranked = ranks.new_ranks(None, None, len(wanted)) if wanted else ()
         return [
@@ -206,25 +207,7 @@ class PlaylistImporter:
         return Write(update, describe_conflict)
 
 
-async def _match_all(
-    access: Access, known: Sequence[Audio], tracks: Sequence[FileTrack]
-) -> list[TrackMatch]:
-    """Match tracks in a thread at the caller's turn; it ends soon after nobody waits for it.
-
-    The caller pays by the number of the tracks, and owes what it takes beyond that. Raises
-    RateLimited before it begins.
-    """
-    prepaid = matched_track_units(len(known) + len(tracks))
-    access.work.spend_more(prepaid)
-    work = InterruptibleWork()
-    try:
-        return await _THREADS.run(partial(_match, known, tracks, work), access.caller.user_id)
-    finally:
-        work.interrupt()
-        access.work.owe(max(0, cpu_units(work.seconds) - prepaid))
-
-
-def _match(
+def _match_all(
     known: Sequence[Audio], tracks: Sequence[FileTrack], work: InterruptibleWork
 ) -> list[TrackMatch]:
     library = TrackIndex(known, work.require_wanted)

@@ -120,7 +120,7 @@ class SensorCharts:
         account = CallerAccount(self.callers.rate, caller.user_id, COST)
         async with CallerTurn(self.callers.running, caller.user_id) as turn:
             notified = self.store.open_session(caller, account).notifications
-            rows = await read_chart(notified, wanted)
+            rows = await read_chart(notified, wanted, caller.user_id)
             account.owe(len(rows) // ROWS)
             answer = Response(_encode(rows), 200, _PRIVATE, MediaType.JSON.header)
             return turn.keep_for(answer)
@@ -155,14 +155,14 @@ def read_chart_request(given: QueryParams) -> ChartRequest:
     )
 
 
-async def read_chart(notified: IngestRepository, wanted: ChartRequest) -> list[ChartRow]:
-    """Read the rows of a chart, series after series; raises NotFound, LimitExceeded."""
+async def read_chart(notified: IngestRepository, wanted: ChartRequest, user: str) -> list[ChartRow]:
+    """Read the rows of a chart for a user, series after series; raises NotFound, LimitExceeded."""
     rows: list[ChartRow] = []
     for series in await _find_series(notified.directory, wanted):
         samples = notified.charts.walk(series, wanted.span)
         rows += [
             ChartRow(at, series.entity.entity_id, series.name, number)
-            for at, number in await downsample(samples, wanted.points, wanted.method)
+            for at, number in await downsample(samples, wanted.points, wanted.method, user)
         ]
     return rows
 

@@ -1,7 +1,6 @@
 """Answers of the OpenSubsonic API, as JSON and as XML, and its error codes."""
 
 import re
-from asyncio import to_thread
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import cache
@@ -11,6 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from starlette.responses import Response
 
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import (
     NotAuthenticated,
     NotFound,
@@ -18,6 +18,7 @@ from penstock.datastore.errors import (
     PenstockError,
     TryAgain,
 )
+from penstock.datastore.request_threads import run_in_request_thread
 from penstock.schema.core.scalars import encode_json
 
 API_VERSION: Final = "1.16.1"
@@ -100,28 +101,32 @@ def measure_answer(fields: Fields, most: int) -> int:
     return size
 
 
-async def answer_response(fields: Fields, *, as_json: bool) -> Response:
-    """Answer a call that succeeded."""
-    return await _response({"status": "ok", **_envelope(), **fields}, as_json=as_json)
+async def answer_response(fields: Fields, *, as_json: bool, user: str = "") -> Response:
+    """Answer a call of a user that succeeded; an answer in XML is written at the user's turn."""
+    body = {"status": "ok", **_envelope(), **fields}
+    if as_json:
+        return _json_response(body)
+    return _xml_response(await run_in_request_thread(lambda _: encode_xml(body), WorkPayer(user)))
 
 
-async def error_response(error: SubsonicError, *, as_json: bool) -> Response:
+def error_response(error: SubsonicError, *, as_json: bool) -> Response:
     """Answer a call that failed, mostly with the status 200, as the specification demands."""
     failure = {"code": int(error.code), "message": error.message}
     body = {"status": "failed", **_envelope(), "error": failure}
-    response = await _response(body, as_json=as_json)
+    response = _json_response(body) if as_json else _xml_response(encode_xml(body))
     response.status_code = error.status
     if error.retry_after is not None:
         response.headers["retry-after"] = str(error.retry_after)
     return response
 
 
-async def _response(body: Fields, *, as_json: bool) -> Response:
-    if as_json:
-        content, media = encode_json({"subsonic-response": body}), "application/json"
-    else:
-        content, media = await to_thread(encode_xml, body), "application/xml"
-    return Response(content, media_type=media, headers=_HEADERS)
+def _json_response(body: Fields) -> Response:
+    content = encode_json({"subsonic-response": body})
+    return Response(content, media_type="application/json", headers=_HEADERS)
+
+
+def _xml_response(content: bytes) -> Response:
+    return Response(content, media_type="application/xml", headers=_HEADERS)
 
 
 _MARKS: Final = 6

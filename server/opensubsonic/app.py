@@ -133,7 +133,7 @@ class OpenSubsonicApp:
         except Exception as error:
             internal_problem(error, request_id_of(request_headers(request.scope)))
             failure = SubsonicError(SubsonicCode.GENERIC, "Internal error.")
-        return await error_response(failure, as_json=as_json)
+        return error_response(failure, as_json=as_json)
 
     async def _read_parameters(self, request: Request) -> Parameters:
         query, body = request.scope["query_string"], b""
@@ -182,7 +182,9 @@ class OpenSubsonicApp:
             found = await handler(Call(session, parameters, self.store.clock))
             if isinstance(found, Response):
                 return found
-            answer = await answer_response(_within_bounds(found, account), as_json=as_json)
+            # The answer is paid by its size, so that it is not paid again by time.
+            fields = _within_bounds(found, account)
+            answer = await answer_response(fields, as_json=as_json, user=caller.user_id)
             return turn.keep_for(answer)
 
 

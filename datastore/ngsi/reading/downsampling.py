@@ -1,12 +1,14 @@
 """Downsampling: a few points that look like many samples."""
 
-from asyncio import to_thread
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from decimal import Context, Decimal
 from enum import StrEnum
+from functools import partial
 from typing import Final, TypeAlias
 
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.ngsi.reading.series import Sample
+from penstock.datastore.request_threads import run_in_request_thread
 
 MIN_POINTS: Final = 3
 THREADED_SAMPLES: Final = 2_000
@@ -27,15 +29,19 @@ class Downsampling(StrEnum):
 
 
 async def downsample(
-    samples: AsyncIterator[Sample], points: int, method: Downsampling
+    samples: AsyncIterator[Sample], points: int, method: Downsampling, user: str
 ) -> list[Point]:
-    """Reduce the numbers of samples, which come oldest first, to at most so many points."""
+    """Reduce the numbers of samples, which come oldest first, to at most so many points.
+
+    The samples are paid as they are read; many are reduced in a thread at the user's turn.
+    """
     found = [(each.at, each.number) async for each in samples if each.number is not None]
     if len(found) <= points:
         return found
     if len(found) <= THREADED_SAMPLES:
         return reduce_points(found, points, method)
-    return await to_thread(reduce_points, found, points, method)
+    reduce = partial(reduce_points, found, points, method)
+    return await run_in_request_thread(lambda _: reduce(), WorkPayer(user))
 
 
 def reduce_points(found: Sequence[Point], points: int, method: Downsampling) -> list[Point]:

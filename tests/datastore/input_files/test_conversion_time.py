@@ -17,8 +17,8 @@ from penstock.datastore.executions.files import output_key, table_key
 from penstock.datastore.input_files import convert, excel, parquet, text
 from penstock.datastore.input_files.convert import InputConversion
 from penstock.datastore.input_files.excel import read_sheet
-from penstock.datastore.input_files.interruptible_work import InterruptibleWork
 from penstock.datastore.input_files.kinds import InputKind
+from penstock.datastore.interruptible_work import InterruptibleWork
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import Pipeline

@@ -21,7 +21,7 @@ from penstock.datastore.executions.files import ingest_key, input_key, output_ke
 from penstock.datastore.input_files import convert, excel
 from penstock.datastore.input_files.convert import InputConversion
 from penstock.datastore.input_files.excel import read_sheet
-from penstock.datastore.input_files.interruptible_work import InterruptibleWork, WorkInterrupted
+from penstock.datastore.interruptible_work import InterruptibleWork, WorkInterrupted
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store

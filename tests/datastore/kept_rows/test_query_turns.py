@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import LimitExceeded, NotPermitted, RateLimited
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.kept_rows import engine as engine_module
 from penstock.datastore.kept_rows.conditions import RowFilter
-from penstock.datastore.kept_rows.engine import QueryPayer, RowsEngine
+from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.open_rows import QUERY_UNITS
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Caller, Role
@@ -44,7 +45,7 @@ class HeldWork:
 async def test_one_caller_leaves_a_thread_to_others() -> None:
     engine, work = RowsEngine(), HeldWork()
     users = ["eve"] * 8 + ["bob"]
-    running = [asyncio.create_task(engine.read(work.of(u), QueryPayer(u))) for u in users]
+    running = [asyncio.create_task(engine.read(work.of(u), WorkPayer(u))) for u in users]
     await until(lambda: len(work.begun) == 2)
     assert sorted(work.begun) == ["bob", "eve"]
     work.released.set()
@@ -56,7 +57,7 @@ async def test_writing_parts_keeps_no_reader_waiting() -> None:
     users = ["ann", "bob", "cid"]
     writing = [asyncio.create_task(engine.write(work.of(u), u)) for u in users]
     await until(lambda: len(work.begun) == 2)
-    assert await engine.read(lambda _: "read", QueryPayer("dan")) == "read"
+    assert await engine.read(lambda _: "read", WorkPayer("dan")) == "read"
     work.released.set()
     assert await asyncio.gather(*writing) == users
 
@@ -69,13 +70,13 @@ async def test_a_query_whose_caller_goes_is_interrupted_and_paid() -> None:
         begun.set()
         connection.execute(LONG).fetchall()
 
-    running = asyncio.create_task(engine.read(work, QueryPayer("eve", account)))
+    running = asyncio.create_task(engine.read(work, WorkPayer("eve", account)))
     await until(begun.is_set)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert account.owed > 0
-    assert await engine.read(lambda _: 1, QueryPayer("eve")) == 1
+    assert await engine.read(lambda _: 1, WorkPayer("eve")) == 1
 
 
 @pytest.mark.parametrize("call", ["read", "write"])
@@ -90,7 +91,7 @@ async def test_one_statement_takes_no_more_processor_time_than_a_query_may(
         connection.execute(LONG).fetchall()
 
     calls: dict[str, Callable[[], Awaitable[None]]] = {
-        "read": lambda: engine.read(work, QueryPayer("eve", account)),
+        "read": lambda: engine.read(work, WorkPayer("eve", account)),
         "write": lambda: engine.write(work, "eve"),
     }
     with pytest.raises(LimitExceeded) as refused:
@@ -98,7 +99,7 @@ async def test_one_statement_takes_no_more_processor_time_than_a_query_may(
     assert refused.value.limit == "seconds of processor time of a query over rows"
     assert (account.owed > 0) is (call == "read")
     monkeypatch.undo()
-    assert await engine.read(lambda _: 1, QueryPayer("eve")) == 1
+    assert await engine.read(lambda _: 1, WorkPayer("eve")) == 1
 
 
 async def test_a_query_that_waits_for_something_else_takes_no_processor_time(
@@ -106,7 +107,7 @@ async def test_a_query_that_waits_for_something_else_takes_no_processor_time(
 ) -> None:
     monkeypatch.setattr(engine_module, "READ_SECONDS", 60)
     engine, work = RowsEngine(), HeldWork()
-    running = asyncio.create_task(engine.read(work.of("eve"), QueryPayer("eve")))
+    running = asyncio.create_task(engine.read(work.of("eve"), WorkPayer("eve")))
     await until(lambda: work.begun)
     await pass_time(1000 * engine_module.READ_SECONDS)
     work.released.set()
@@ -122,7 +123,7 @@ async def test_a_query_is_interrupted_that_begins_a_statement_after_its_caller_w
         caller_went.wait()
         connection.execute(LONG).fetchall()
 
-    running = asyncio.create_task(engine.read(work, QueryPayer("eve")))
+    running = asyncio.create_task(engine.read(work, WorkPayer("eve")))
     await until(begun.is_set)
     running.cancel()
     await let_tasks_run()
@@ -133,9 +134,9 @@ async def test_a_query_is_interrupted_that_begins_a_statement_after_its_caller_w
 
 async def test_a_query_that_waits_for_its_turn_is_cancelled_before_it_begins() -> None:
     engine, work = RowsEngine(), HeldWork()
-    first = asyncio.create_task(engine.read(work.of("eve"), QueryPayer("eve")))
+    first = asyncio.create_task(engine.read(work.of("eve"), WorkPayer("eve")))
     await until(lambda: work.begun)
-    second = asyncio.create_task(engine.read(work.of("eve"), QueryPayer("eve")))
+    second = asyncio.create_task(engine.read(work.of("eve"), WorkPayer("eve")))
     await asyncio.sleep(0)
     second.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -151,11 +152,11 @@ async def test_a_query_pays_before_it_reads_and_owes_its_processor_time() -> Non
     def work(connection: Any) -> Any:
         return connection.execute("SELECT sum(sqrt(range)) FROM range(5_000_000)").fetchone()
 
-    await engine.read(work, QueryPayer("eve", account, prepaid=0))
+    await engine.read(work, WorkPayer("eve", account, prepaid=0))
     spent = account.owed
     assert spent > 100
     cheap = Account()
-    await engine.read(work, QueryPayer("eve", cheap, prepaid=10**9))
+    await engine.read(work, WorkPayer("eve", cheap, prepaid=10**9))
     assert cheap.owed == 0
 
 

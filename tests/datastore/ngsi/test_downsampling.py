@@ -57,8 +57,8 @@ def test_each_stretch_of_time_has_one_point() -> None:
 
 @pytest.mark.parametrize("method", Downsampling)
 async def test_few_samples_stay_as_they_are_and_words_are_left_out(method: Downsampling) -> None:
-    assert await downsample(stream(WAVE[:5]), 5, method) == WAVE[:5]
-    assert await downsample(words(), 5, method) == []
+    assert await downsample(stream(WAVE[:5]), 5, method, "ann") == WAVE[:5]
+    assert await downsample(words(), 5, method, "ann") == []
 
 
 @pytest.mark.parametrize("method", Downsampling)
@@ -66,7 +66,7 @@ async def test_many_samples_are_reduced_in_a_thread_to_the_same_points(
     method: Downsampling,
 ) -> None:
     many = [(n, Decimal(n * n % 97)) for n in range(THREADED_SAMPLES + 1)]
-    assert await downsample(stream(many), 50, method) == reduce_points(many, 50, method)
+    assert await downsample(stream(many), 50, method, "ann") == reduce_points(many, 50, method)
 
 
 points = st.lists(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import Invalid, RateLimited, Unavailable
+from penstock.datastore.errors import Invalid, Unavailable
 from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.playlists.formats.document import (
     FileTrack,
@@ -37,7 +37,6 @@ from tests.support.consistency_check import contents
 from tests.support.patience import until
 from tests.support.sample_resources import on_sqlite, walk, without_moto
 from tests.support.table_interceptors import CutOffTable, InterruptedTable, ProcessDied, TracedTable
-from tests.support.work_account import Account
 
 
 async def export_text(session: Session, playlist: Playlist, format: PlaylistFormat) -> str:
@@ -139,21 +138,6 @@ async def test_only_looking_changes_nothing(store: Store) -> None:
     before = await contents(store.table)
     found = await session.playlists.importing.run(MIXED, ImportOptions(only_look=True, keep=True))
     assert (found.playlist, found.matched, len(found.unmatched)) == (None, 2, 2)
-    assert await contents(store.table) == before
-
-
-@on_sqlite
-async def test_matching_is_paid_before_it_is_done(store: Store) -> None:
-    await add_tracks(open_session(store), 4)
-    before = await contents(store.table)
-    account, poor = Account(), Account(most=3)
-    found = await store.open_session(ANN, work=account).playlists.importing.run(
-        MIXED, ImportOptions(only_look=True)
-    )
-    assert (found.matched, account.taken) == (2, 4)
-    with pytest.raises(RateLimited):
-        await store.open_session(ANN, work=poor).playlists.importing.run(MIXED, ImportOptions())
-    assert poor.taken == 0
     assert await contents(store.table) == before
 
 

@@ -3,7 +3,7 @@
 from time import thread_time
 from typing import Final
 
-from penstock.transform.problems import InputRefused, TransformCode
+from penstock.datastore.errors import LimitExceeded
 
 UNBOUNDED: Final = float("inf")
 
@@ -45,7 +45,7 @@ class InterruptibleWork:
     def require_wanted(self) -> None:
         """Raise in the work's thread if it may not go on.
 
-        WorkInterrupted if it was interrupted, InputRefused if it took too long.
+        WorkInterrupted if it was interrupted, the error of `too_long_error` if it took too long.
         """
         self.note_time()
         if not self._is_wanted:
@@ -53,10 +53,7 @@ class InterruptibleWork:
         if self.seconds > self.most_seconds:
             raise self.too_long_error()
 
-    def too_long_error(self) -> InputRefused:
+    def too_long_error(self) -> Exception:
         """The error for work that takes longer than it may."""
-        message = (
-            f"making CSV of the file takes more than {self.most_seconds:.0f} seconds of "
-            "processor time; send it as CSV, or in smaller files"
-        )
-        return InputRefused(TransformCode.CONVERSION_TOO_LONG, message)
+        most = int(self.most_seconds)
+        return LimitExceeded("seconds of processor time of an operation's work", most, most + 1)
