@@ -3,6 +3,8 @@
 import re
 from typing import Final, NamedTuple
 
+from httptools import HttpParserInvalidURLError, parse_url
+
 from penstock.server.connections.refusals import (
     HEAD_TOO_LARGE,
     MALFORMED,
@@ -111,6 +113,7 @@ def parse_head(raw: bytes) -> RequestHead:
         if _HEAD.fullmatch(raw) is None:
             is_well_formed = _WITH_ANY_METHOD.fullmatch(raw) is not None
             raise RefusedRequest(UNKNOWN_METHOD if is_well_formed else MALFORMED)
+    _check_target(raw.split(b" ", 2)[1])
     lower = raw.lower()
     check_single_fields(lower)
     found = _FRAMING.findall(lower)
@@ -136,6 +139,18 @@ class HeadParser:
         if len(raw) <= MAX_KEPT_BYTES:
             self._raw, self._parsed = raw, parsed
         return parsed
+
+
+def _check_target(target: bytes) -> None:
+    """Raise RefusedRequest for a target without a path, of which uvicorn writes a warning."""
+    if target.startswith(b"/"):
+        return
+    try:
+        path = parse_url(target).path
+    except HttpParserInvalidURLError:
+        path = None
+    if path is None:
+        raise RefusedRequest(MALFORMED)
 
 
 def _frame_request(raw: bytes, lower: bytes, found: list[tuple[bytes, bytes]]) -> RequestHead:

@@ -101,6 +101,26 @@ def test_a_head_that_two_servers_could_read_differently_is_refused(raw: bytes) -
     assert refusal(raw) == MALFORMED
 
 
+@pytest.mark.parametrize(
+    "target",
+    ["http://h", "http://h?x", "http://h#x", "http:///x", "foo", "?x", "#x", "h:80", "http:/x"],
+)
+def test_a_target_without_a_path_is_refused_before_uvicorn_logs_it(target: str) -> None:
+    assert refusal(f"GET {target} HTTP/1.1\r\nhost: h\r\n\r\n".encode()) == MALFORMED
+
+
+@pytest.mark.parametrize("target", ["*", "/", "//h", "/a#b?c", "http://h/", "http://h/x?y"])
+def test_every_other_target_is_read_by_uvicorn(target: str) -> None:
+    raw = f"GET {target} HTTP/1.1\r\nhost: h\r\n\r\n".encode()
+    assert parse_head(raw).raw == raw
+    assert httptools.parse_url(target.encode()).path is not None
+
+
+@given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E)))
+def test_a_target_that_begins_with_a_slash_has_a_path(target: str) -> None:
+    assert httptools.parse_url(b"/" + target.encode()).path is not None
+
+
 def test_a_head_of_at_most_32_kib_and_100_fields_is_read() -> None:
     fields = [f"x-{n}: a" for n in range(100)]
     assert parse_head(head(*fields)) == RequestHead(head(*fields))
