@@ -32,11 +32,20 @@ async def list_stale_runs(
     return _prime_runs(context, await context.session.run_lists.stale(manifest, window, older_than))
 
 
-async def discover(context: Context, manifest: ManifestName, found: Discovery) -> Run:
-    return _renew_run(context, await context.session.runs.discover(manifest, found))
+async def discover(
+    context: Context, manifest: ManifestName, found: Discovery, *, dry_run: bool
+) -> Run:
+    runs = context.session.runs
+    if dry_run:
+        return await runs.preview_discovery(manifest, found)
+    return _renew_run(context, await runs.discover(manifest, found))
 
 
-async def apply_transition(context: Context, name: RunName, transition: Transition) -> Run:
+async def apply_transition(
+    context: Context, name: RunName, transition: Transition, *, dry_run: bool
+) -> Run:
+    if dry_run:
+        return await context.session.runs.preview(name, transition)
     return _renew_run(context, await context.session.runs.change(name, transition))
 
 
@@ -46,17 +55,26 @@ async def recover(
     shred_types: Sequence[str] | None,
     output: OutputLocation,
     reason: str | None,
+    *,
+    dry_run: bool,
 ) -> Run:
-    recovered = await context.session.run_recovery.recover(name, shred_types, output, reason)
-    return _renew_run(context, recovered)
+    recovery = context.session.run_recovery
+    run = await recovery.recover(name, shred_types, output, reason, dry_run=dry_run)
+    return run if dry_run else _renew_run(context, run)
 
 
 async def reset(
-    context: Context, name: RunName, output: OutputLocation, reason: str | None, force: bool
+    context: Context,
+    name: RunName,
+    output: OutputLocation,
+    reason: str | None,
+    *,
+    force: bool,
+    dry_run: bool,
 ) -> Run:
-    return _renew_run(
-        context, await context.session.run_recovery.reset(name, output, reason, force=force)
-    )
+    recovery = context.session.run_recovery
+    run = await recovery.reset(name, output, reason, force=force, dry_run=dry_run)
+    return run if dry_run else _renew_run(context, run)
 
 
 async def set_retries(context: Context, name: ManifestName, retries: RetryRules | None) -> Manifest:
@@ -80,10 +98,12 @@ async def remove_consumer(context: Context, of: ManifestName, consumer: str) -> 
     return _renew_consumer(context, of, removed)
 
 
-async def delete(context: Context, name: RunName, output: OutputLocation, force: bool) -> Run:
+async def delete(
+    context: Context, name: RunName, output: OutputLocation, *, force: bool, dry_run: bool
+) -> Run:
     """Delete a run; later fields of the request find it deleted."""
     context.loaders.runs.clear(name)
-    deleted = await context.session.run_recovery.delete(name, output, force=force)
+    deleted = await context.session.run_recovery.delete(name, output, force=force, dry_run=dry_run)
     context.loaders.runs.clear(deleted.name)
     return deleted
 

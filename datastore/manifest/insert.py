@@ -32,9 +32,7 @@ async def insert_run(
     are continued. Without an `action`, the history begins with the next event; the name must then
     be one that no run ever had. The `extra_writes` are part of the transaction.
     """
-    length = key_bytes(run.name)
-    if length > INDEX_RANGE_BYTES:
-        raise LimitExceeded("bytes of a run's key", INDEX_RANGE_BYTES, length, ["runId"])
+    check_key_length(run)
     absent = False
     async for _ in Attempts():
         place = new_manifest_writes(access, run) if absent else add_runs_writes([run])
@@ -54,6 +52,13 @@ async def insert_run(
         else:
             return run, True
     raise Unavailable("The manifest is being made by many at once.")
+
+
+def check_key_length(run: Run) -> None:
+    """Raise LimitExceeded for a run whose key no index takes."""
+    length = key_bytes(run.name)
+    if length > INDEX_RANGE_BYTES:
+        raise LimitExceeded("bytes of a run's key", INDEX_RANGE_BYTES, length, ["runId"])
 
 
 async def insert_runs(access: Access, runs: Sequence[Run], action: Action) -> int:

@@ -15,7 +15,7 @@ from penstock.datastore.manifest.delete import delete_run
 from penstock.datastore.manifest.records import SUCCESS_FILE, Run, RunName
 from penstock.datastore.manifest.runs import Runs, folder_in_stage
 from penstock.datastore.manifest.state_machine import advance_run
-from penstock.datastore.manifest.transitions import Recover, Reset
+from penstock.datastore.manifest.transitions import Recover, Reset, Transition
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead
 
@@ -59,11 +59,13 @@ class Recovery:
         shred_types: Sequence[str] | None = None,
         output: OutputLocation = DEFAULT_OUTPUT,
         reason: str | None = None,
+        *,
+        dry_run: bool = False,
     ) -> Run:
         """Change a run that is NEW, FAILED, or PROCESSING without a lease, to PROCESSED.
 
         Its folder must hold `_SUCCESS`; otherwise raises OutputMissing. Without `shred_types` the
-        run keeps those it has.
+        run keeps those it has. A `dry_run` returns the run as it would be.
         """
         run = await self._read_run(name)
         folder = output.folder(run)
@@ -79,7 +81,7 @@ class Recovery:
             raise OutputMissing(
                 f"There is no {SUCCESS_FILE} in {rules.canonical_folder(folder)}.", run.state
             )
-        return await self.runs.change(name, transition)
+        return await self._change(name, transition, dry_run=dry_run)
 
     async def reset(
         self,
@@ -88,30 +90,45 @@ class Recovery:
         reason: str | None = None,
         *,
         force: bool,
+        dry_run: bool = False,
     ) -> Run:
         """Change a run that is NEW, FAILED, or PROCESSING without a lease, to NEW.
 
         Its folder must not hold `_SUCCESS`; otherwise raises OutputExists. `force` skips this
-        check.
+        check. A `dry_run` returns the run as it would be.
         """
         transition = Reset(reason=reason)
         await self._require_incomplete(await self._read_run(name), transition, output, force=force)
-        return await self.runs.change(name, transition)
+        return await self._change(name, transition, dry_run=dry_run)
 
     async def delete(
-        self, name: RunName, output: OutputLocation = DEFAULT_OUTPUT, *, force: bool
+        self,
+        name: RunName,
+        output: OutputLocation = DEFAULT_OUTPUT,
+        *,
+        force: bool,
+        dry_run: bool = False,
     ) -> Run:
-        """Delete a run and its history, under the conditions of a reset; needs an admin."""
+        """Delete a run and its history, under the conditions of a reset; needs an admin.
+
+        Returns the run as it was; with `dry_run` it stays.
+        """
         self.runs.access.require_role(Role.ADMIN, name.manifest.group)
         async for _ in Attempts():
             run = await self._read_run(name)
             await self._require_incomplete(run, Reset(), output, force=force)
+            if dry_run:
+                return run
             try:
                 await delete_run(self.runs.access, run)
             except StaleRead:
                 continue
             return run
         raise Unavailable("The run is being written by many at once.")
+
+    async def _change(self, name: RunName, transition: Transition, *, dry_run: bool) -> Run:
+        change = self.runs.preview if dry_run else self.runs.change
+        return await change(name, transition)
 
     async def _read_run(self, name: RunName) -> Run:
         self.runs.access.require_role(Role.CONTRIBUTOR, name.manifest.group)

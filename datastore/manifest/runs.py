@@ -16,7 +16,7 @@ from penstock.datastore.errors import (
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.copies import ConsumerRefused, CopyWriter
 from penstock.datastore.manifest.counts import key_of_manifest
-from penstock.datastore.manifest.insert import insert_run
+from penstock.datastore.manifest.insert import check_key_length, insert_run
 from penstock.datastore.manifest.labels import label_problems
 from penstock.datastore.manifest.manifests import load_manifest, may_read
 from penstock.datastore.manifest.records import (
@@ -135,6 +135,13 @@ class Runs:
         run = self.new_run(manifest, found)
         return (await insert_run(self.access, run, Action.DISCOVER))[0]
 
+    async def preview_discovery(self, manifest: ManifestName, found: Discovery) -> Run:
+        """The run as `discover` would answer it, or its error; nothing is written."""
+        run = self.new_run(manifest, found)
+        check_key_length(run)
+        (standing,) = await self.many([run.name])
+        return run if isinstance(standing, NotFound) else standing
+
     def new_run(self, manifest: ManifestName, found: Discovery) -> Run:
         """A run as it is discovered, if the caller may add it; it is not in the manifest yet."""
         self.access.require_role(Role.CONTRIBUTOR, manifest.group)
@@ -175,17 +182,12 @@ class Runs:
         changes. Unless it is `recorded`, the history gets no event of it. Raises IllegalState, or
         one of its subclasses.
         """
-        self.access.require_role(Role.CONTRIBUTOR, name.manifest.group)
-        rules.require_valid(transition.problems())
+        self._check_change(name, transition)
         call, copies = self.access.clock.new_id(), CopyWriter(self.access)
         async for _ in Attempts():
             run, manifest = await self._read_for(name, transition)
             try:
-                after = advance_run(run, _under_rules(transition, manifest), self._now())
-            except LeaseLost:
-                if await self._was_done(run, transition):
-                    return run
-                raise
+                after = await self._advance(run, transition, manifest)
             except RunGivenUp as refused:
                 if run.state is RunState.GIVEN_UP:
                     raise
@@ -200,6 +202,25 @@ class Runs:
             report_change(self.access, run, after, transition.action)
             return after
         raise Unavailable("The run is being written by many at once.")
+
+    async def preview(self, name: RunName, transition: Transition) -> Run:
+        """The run as `change` would leave it, or its error; nothing is written."""
+        self._check_change(name, transition)
+        run, manifest = await self._read_for(name, transition)
+        return await self._advance(run, transition, manifest)
+
+    def _check_change(self, name: RunName, transition: Transition) -> None:
+        self.access.require_role(Role.CONTRIBUTOR, name.manifest.group)
+        rules.require_valid(transition.problems())
+
+    async def _advance(self, run: Run, transition: Transition, manifest: Manifest | None) -> Run:
+        """The run after a transition; as it is if an earlier call did the same, also long ago."""
+        try:
+            return advance_run(run, _under_rules(transition, manifest), self._now())
+        except LeaseLost:
+            if await self._was_done(run, transition):
+                return run
+            raise
 
     async def _try_commit(self, writes: Sequence[Write], copies: CopyWriter) -> bool:
         """Commit a change of a run; False if it must be read again."""

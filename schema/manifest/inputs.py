@@ -55,6 +55,11 @@ class RunInputFields:
     run_id: str = strawberry.field(
         description="The path of the manifest run's folder inside its bucket, without `s3://`."
     )
+    dry_run: bool | None = strawberry.field(
+        default=False,
+        description="True to only answer what would happen now: the manifest run as it would be, "
+        "or the reason why nothing would change. Nothing is written.",
+    )
 
     def run_name(self, info: Info) -> RunName:
         manifest = manifest_name(info.context, unset_to_none(self.group), self.manifest)

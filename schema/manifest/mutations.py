@@ -24,6 +24,8 @@ from penstock.schema.manifest.runs import Manifest, Run
 class TransitionInput(Protocol):
     """An input that names a manifest run and one change of its state."""
 
+    dry_run: bool | None
+
     def run_name(self, info: Info) -> records.RunName: ...
 
     def transition(self) -> Transition: ...
@@ -31,7 +33,9 @@ class TransitionInput(Protocol):
 
 async def _change_run(info: Info, input: TransitionInput) -> records.Run:
     name, transition = input.run_name(info), input.transition()
-    return await run_resolvers.apply_transition(info.context, name, transition)
+    return await run_resolvers.apply_transition(
+        info.context, name, transition, dry_run=bool(input.dry_run)
+    )
 
 
 _RESULT = "The manifest run in its new state, or the reason why nothing changed."
@@ -129,7 +133,10 @@ class ResetRunPayload:
         graphql_type=Run,
         description="The manifest run, which is NEW again, or as it was before it was deleted.",
     )
-    deleted: bool = strawberry.field(description="Whether the manifest run was deleted.")
+    deleted: bool = strawberry.field(
+        description="Whether the manifest run was deleted, or would be by a call that is no dry "
+        "run."
+    )
 
 
 @strawberry.type(description="The result of deleting a manifest.")
@@ -263,7 +270,10 @@ class RunMutation:
             batch=unset_to_none(input.batch),
         )
         manifest = input.run_name(info).manifest
-        return DiscoverRunPayload(run=await run_resolvers.discover(info.context, manifest, found))
+        run = await run_resolvers.discover(
+            info.context, manifest, found, dry_run=bool(input.dry_run)
+        )
+        return DiscoverRunPayload(run=run)
 
     @strawberry.mutation(
         graphql_type=ClaimRunResult,
@@ -370,6 +380,7 @@ class RunMutation:
             unset_to_none(input.shred_types),
             input.output_location(),
             unset_to_none(input.reason),
+            dry_run=bool(input.dry_run),
         )
         return RecoverRunPayload(run=recovered)
 
@@ -380,12 +391,16 @@ class RunMutation:
     )
     @staticmethod
     async def reset_run(info: Info, input: InputOf[inputs.ResetRunInput]) -> ResetRunPayload:
-        name, output, force = input.run_name(info), input.output_location(), bool(input.force)
+        name, output = input.run_name(info), input.output_location()
+        force, dry_run = bool(input.force), bool(input.dry_run)
         if input.delete:
-            deleted = await run_resolvers.delete(info.context, name, output, force)
+            deleted = await run_resolvers.delete(
+                info.context, name, output, force=force, dry_run=dry_run
+            )
             return ResetRunPayload(run=deleted, deleted=True)
+        reason = unset_to_none(input.reason)
         reset = await run_resolvers.reset(
-            info.context, name, output, unset_to_none(input.reason), force
+            info.context, name, output, reason, force=force, dry_run=dry_run
         )
         return ResetRunPayload(run=reset, deleted=False)
 

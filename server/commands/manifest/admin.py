@@ -12,13 +12,14 @@ from penstock.datastore.manifest.retry_rules import DEFAULT_ATTEMPTS, RetryRules
 from penstock.datastore.store import Session
 from penstock.server.commands.manifest.context import (
     Batch,
+    ChangeOptions,
     ManifestOptions,
     RunId,
     Tags,
     parse_tags,
     run_with_session,
 )
-from penstock.server.commands.manifest.printing import change_answer, manifests_answer
+from penstock.server.commands.manifest.printing import manifests_answer
 from penstock.server.commands.options import StoreOptions, parse_duration
 from penstock.server.core.command_output import CommandOutput
 
@@ -38,7 +39,7 @@ def skip(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     reason: Reason,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
@@ -51,7 +52,7 @@ def unskip(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     reason: OptionalReason = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
@@ -64,7 +65,7 @@ def recover(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     saved_to: SavedTo = None,
     stage_path: StagePath = None,
     shred_type: Annotated[
@@ -82,18 +83,18 @@ def recover(
         options,
         manifest.user,
         lambda session: session.run_recovery.recover(
-            manifest.run_name(run_id), types, output, reason
+            manifest.run_name(run_id), types, output, reason, dry_run=manifest.dry_run
         ),
         with_files=True,
     )
-    return change_answer(run, "Recovered")
+    return manifest.answer(run, "Recovered")
 
 
 def reset(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     saved_to: SavedTo = None,
     stage_path: StagePath = None,
     force: Annotated[bool, Parameter(help="Do not look for a `_SUCCESS`.")] = False,
@@ -105,13 +106,12 @@ def reset(
     output, name = OutputLocation(saved_to, stage_path), manifest.run_name(run_id)
 
     async def work(session: Session) -> CommandOutput:
+        recovery, dry = session.run_recovery, manifest.dry_run
         if delete:
-            return change_answer(
-                await session.run_recovery.delete(name, output, force=force), "Deleted"
-            )
-        return change_answer(
-            await session.run_recovery.reset(name, output, reason, force=force), "Reset"
-        )
+            gone = await recovery.delete(name, output, force=force, dry_run=dry)
+            return manifest.answer(gone, "Deleted")
+        run = await recovery.reset(name, output, reason, force=force, dry_run=dry)
+        return manifest.answer(run, "Reset")
 
     return run_with_session(options, manifest.user, work, with_files=not force)
 
@@ -120,7 +120,7 @@ def set_tags(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     tag: Tags = None,
     batch: Batch = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
@@ -134,7 +134,7 @@ def retry(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     reason: OptionalReason = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
@@ -209,7 +209,7 @@ def reload(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     reason: Reason,
     force: Annotated[
         bool, Parameter(help="Required: the rows of the first load stay, and may be there twice.")
@@ -223,7 +223,7 @@ def reload(
 
 def _change_run(
     options: StoreOptions,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     run_id: str,
     transition: transitions.Transition,
     done: str,
@@ -232,6 +232,6 @@ def _change_run(
     run = run_with_session(
         options,
         manifest.user,
-        lambda session: session.runs.change(manifest.run_name(run_id), transition),
+        lambda session: manifest.change(session, run_id, transition),
     )
-    return change_answer(run, done)
+    return manifest.answer(run, done)

@@ -9,14 +9,16 @@ from typing import Annotated, TypeVar
 from cyclopts import Parameter
 
 from penstock.datastore.errors import BadArgument, ExpectedFailure
-from penstock.datastore.manifest.records import ManifestName, RunName
+from penstock.datastore.manifest.records import ManifestName, Run, RunName
+from penstock.datastore.manifest.transitions import Transition
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parse_group_path
 from penstock.datastore.store import Session
 from penstock.server.auth.claims import user_id_from
+from penstock.server.commands.manifest.printing import change_answer
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.lineage.lineage import Lineage, deliver_lineage
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.settings.settings import Settings
@@ -61,6 +63,23 @@ class ManifestOptions:
 
     def run_name(self, run_id: str) -> RunName:
         return RunName(self.name, run_id)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeOptions(ManifestOptions):
+    """The options of a command that changes a run."""
+
+    dry_run: Annotated[bool, Parameter(help="Only show what would happen now.")] = False
+
+    async def change(self, session: Session, run_id: str, transition: Transition) -> Run:
+        """Change a run, or return it as it would be."""
+        change = session.runs.preview if self.dry_run else session.runs.change
+        return await change(self.run_name(run_id), transition)
+
+    def answer(self, run: Run, done: str) -> CommandOutput:
+        """Say what was done to a run, or would be."""
+        return change_answer(run, f"(dry run) {done}" if self.dry_run else done)
 
 
 def parse_group_option(text: str) -> GroupPath:

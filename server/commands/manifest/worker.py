@@ -11,13 +11,13 @@ from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.store import Session
 from penstock.server.commands.manifest.context import (
     Batch,
-    ManifestOptions,
+    ChangeOptions,
     RunId,
     Tags,
     parse_tags,
     run_with_session,
 )
-from penstock.server.commands.manifest.printing import change_answer, format_run, run_data
+from penstock.server.commands.manifest.printing import format_run, run_data
 from penstock.server.commands.options import StoreOptions, parse_duration
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 
@@ -36,7 +36,7 @@ def discover(
     run_ids: Annotated[list[str], Parameter(help="Paths of the folders inside of their bucket.")],
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     added_by: Annotated[str, Parameter(help="Version of the Transformer that found the runs.")],
     pipeline: Annotated[str | None, Parameter(help="Pipeline that the runs come from.")] = None,
     skip_reason: Annotated[
@@ -61,7 +61,9 @@ def discover(
             )
             for id in run_ids
         )
-        return [await session.runs.discover(manifest.name, each) for each in found]
+        runs = session.runs
+        discover = runs.preview_discovery if manifest.dry_run else runs.discover
+        return [await discover(manifest.name, each) for each in found]
 
     runs = run_with_session(options, manifest.user, work)
     return CommandOutput(
@@ -73,7 +75,7 @@ def claim(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     stage: Annotated[Stage, Parameter(help="Stage to work on.")],
     owner: Annotated[str, Parameter(help="Unique name of the worker.")],
     lease: Lease = "5m",
@@ -83,14 +85,14 @@ def claim(
     seconds = int(parse_duration("lease", lease).total_seconds())
     transition = transitions.Claim(stage=stage, owner=owner, seconds=seconds)
     run = _request_transition(options, manifest, run_id, transition)
-    return change_answer(run, f"In hand, fence {run.fence}")
+    return manifest.answer(run, f"In hand, fence {run.fence}")
 
 
 def heartbeat(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     fence: Fence,
     lease: Lease = "5m",
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
@@ -99,7 +101,7 @@ def heartbeat(
     transition = transitions.Heartbeat(
         fence=fence, seconds=int(parse_duration("lease", lease).total_seconds())
     )
-    return change_answer(
+    return manifest.answer(
         _request_transition(options, manifest, run_id, transition), "Still in hand"
     )
 
@@ -108,7 +110,7 @@ def report_processed(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     fence: Fence,
     saved_to: Annotated[str, Parameter(help="Folder of the output, `s3://bucket/path/`.")],
     shred_type: Annotated[
@@ -124,14 +126,14 @@ def report_processed(
         saved_to=saved_to,
         counts=_parse_counts(count),
     )
-    return change_answer(_request_transition(options, manifest, run_id, transition), "Processed")
+    return manifest.answer(_request_transition(options, manifest, run_id, transition), "Processed")
 
 
 def report_loaded(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     fence: Fence,
     loaded_by: Annotated[str, Parameter(help="Version of the Loader.")],
     count: Counts = None,
@@ -141,20 +143,20 @@ def report_loaded(
     transition = transitions.MarkLoaded(
         fence=fence, loaded_by=loaded_by, counts=_parse_counts(count)
     )
-    return change_answer(_request_transition(options, manifest, run_id, transition), "Loaded")
+    return manifest.answer(_request_transition(options, manifest, run_id, transition), "Loaded")
 
 
 def report_failed(
     run_id: RunId,
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     fence: Fence,
     error: Annotated[str, Parameter(help="Description of the error.")],
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Report that the current stage failed; any worker may then claim the run again."""
-    return change_answer(
+    return manifest.answer(
         _request_transition(options, manifest, run_id, transitions.Fail(fence=fence, error=error)),
         "Failed",
     )
@@ -162,14 +164,14 @@ def report_failed(
 
 def _request_transition(
     options: StoreOptions,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     run_id: str,
     transition: transitions.Transition,
 ) -> Run:
     return run_with_session(
         options,
         manifest.user,
-        lambda session: session.runs.change(manifest.run_name(run_id), transition),
+        lambda session: manifest.change(session, run_id, transition),
     )
 
 

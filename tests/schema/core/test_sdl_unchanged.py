@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "647177b0859f3a66a25ea7ac0391a367882cb21e3340e8d2e4a733842ca144bb"
+STRUCTURE = "38d9afba19b7ed38a0a77295ced3a7262b950a89067898a9364836c3d98dd023"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -7,6 +7,7 @@ import pytest
 
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
+from tests.support.consistency_check import contents
 from tests.support.graphql_client import ROOT, Ask, as_caller
 from tests.support.table_interceptors import TracedTable
 
@@ -191,3 +192,36 @@ async def test_runs_are_read_in_few_round_trips(store: Store) -> None:
     traced.start()
     await do(ask, "DiscoverRun", run_id="run=new/", addedBy="t")
     assert traced.seen == (0, 1, 1)
+
+
+async def test_a_dry_run_answers_what_would_happen_and_later_fields_see_what_is(
+    ask: Ask, store: Store
+) -> None:
+    await ask.create_groups("/usa")
+    before = await contents(store.table)
+    found = (await do(ask, "DiscoverRun", addedBy="t-1", dryRun=True))["run"]
+    assert (found["state"], found["version"]) == ("NEW", 1)
+    assert await contents(store.table) == before
+    await do(ask, "DiscoverRun", addedBy="t-1")
+    before = await contents(store.table)
+    dry: dict[str, Any] = {"dryRun": True}
+    claim = await do(ask, "ClaimRun", stage="TRANSFORM", owner="w", **dry)
+    assert (claim["run"]["state"], claim["run"]["fence"]) == ("PROCESSING", 1)
+    skipped = await do(ask, "SkipRun", reason="broken", **dry)
+    assert (skipped["run"]["toSkip"], skipped["run"]["state"]) == (True, "NEW")
+    refused = await do(ask, "ReloadRun", reason="r", force=True, **dry)
+    assert (refused["code"], refused["state"]) == ("ILLEGAL_STATE", "NEW")
+    assert (await do(ask, "ResetRun", force=True, **dry))["run"]["version"] == 2
+    deletion = await do(ask, "ResetRun", force=True, delete=True, **dry)
+    assert deletion["code"] == "FORBIDDEN"
+    both = """mutation($dry: SkipRunInput!, $real: UnskipRunInput!) {
+      skipRun(input: $dry) { ...on SkipRunPayload { run { toSkip } } }
+      unskipRun(input: $real) { ...on UnskipRunPayload { run { toSkip version } } } }"""
+    named = {"manifest": "snowplow", "runId": "run=1/"}
+    asked = {"dry": {**named, "reason": "r", **dry}, "real": {**named, **dry}}
+    data = (await ask(both, asked, AT_HOME)).data
+    assert data == {
+        "skipRun": {"run": {"toSkip": True}},
+        "unskipRun": {"run": {"toSkip": False, "version": 1}},
+    }
+    assert await contents(store.table) == before

@@ -399,3 +399,25 @@ def test_folders_are_compared_with_runs_and_registered_only_if_wanted(
     refused = manifest("folders", "s3://other/arch")
     assert (refused.code, refused.out) == (1, "")
     assert "is not in the bucket of the server" in refused.err
+
+
+def test_a_dry_run_shows_what_would_happen_and_changes_nothing(
+    manifest: Any, tmp_path: Path
+) -> None:
+    seen = manifest("discover", RUN, "--added-by", "t", "--dry-run", "--json").data["runs"]
+    assert [run["state"] for run in seen] == ["NEW"]
+    manifest("discover", RUN, "--added-by", "t")
+    before = rows(tmp_path)
+    claim = ["claim", RUN, "--stage", "transform", "--owner", "w", "--dry-run"]
+    assert manifest(*claim).out.startswith("(dry run) In hand, fence 1: PROCESSING")
+    dry = ("--dry-run", "--reason", "r")
+    assert manifest("skip", RUN, *dry).out.endswith("(skipped)\n")
+    where = ("--saved-to", SAVED_TO)
+    assert manifest("reset", RUN, *dry, *where).out.startswith("(dry run) Reset: NEW")
+    assert manifest("reset", RUN, "--delete", *dry, *where).out.startswith("(dry run) Deleted: ")
+    assert manifest("recover", RUN, *dry, *where, "--no-shred-types").err.startswith(
+        "penstock: OUTPUT_MISSING"
+    )
+    refused = manifest("loaded", RUN, "--fence", "0", "--loaded-by", "l", "--dry-run")
+    assert refused.err.startswith("penstock: ILLEGAL_STATE: ")
+    assert rows(tmp_path) == before

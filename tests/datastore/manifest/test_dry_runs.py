@@ -1,0 +1,188 @@
+"""Dry runs answer what a change would do, or why it would do nothing, and write nothing."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import (
+    Invalid,
+    LeaseHeld,
+    LeaseLost,
+    LimitExceeded,
+    NotFound,
+    NotPermitted,
+    OutputMissing,
+    RunGivenUp,
+)
+from penstock.datastore.manifest.records import ManifestName, RunState
+from penstock.datastore.manifest.recovery import OutputLocation
+from penstock.datastore.manifest.retry_rules import RetryRules
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.manifest.transitions import (
+    Claim,
+    Fail,
+    Heartbeat,
+    MarkLoaded,
+    MarkProcessed,
+    Reload,
+    Retry,
+    SetLabels,
+    Skip,
+    Transition,
+    Unskip,
+)
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import Files
+from penstock.datastore.records import Tag
+from penstock.datastore.roles import Role
+from penstock.datastore.store import Session, Store
+from penstock.datastore.table.port import Table
+from penstock.datastore.work_reports import RunReport
+from tests.datastore.manifest.sample_runs import (
+    NAME,
+    RUN_ID,
+    SNOW,
+    TRANSFORM,
+    TYPES,
+    bring_to,
+    claim,
+    discover,
+    one_chunk,
+)
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import USA, Watch, caller, create_groups, on_sqlite
+
+SAVED_TO = "s3://penstock/snow/run=1/"
+THERE = OutputLocation(saved_to=SAVED_TO)
+FOUND = Discovery(run_id=RUN_ID, added_by="t", tags=(Tag(key="country", value="de"),))
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[Files]:
+    opened = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def reports() -> list[RunReport]:
+    return []
+
+
+@pytest.fixture
+def store(table: Table, files: Files, watch: Watch, reports: list[RunReport]) -> Store:
+    clock = Clock(now=watch)
+    return Store(
+        table, clock, files=files, bucket_name="penstock", shards=1, watch_run=reports.append
+    )
+
+
+@pytest.fixture
+async def session(store: Store) -> Session:
+    return await create_groups(store)
+
+
+CHANGES: list[tuple[RunState, Transition]] = [
+    (RunState.NEW, Claim(stage=TRANSFORM, owner="w")),
+    (RunState.PROCESSING, Heartbeat(fence=1, seconds=999)),
+    (RunState.PROCESSING, MarkProcessed(fence=1, shred_types=TYPES, saved_to=SAVED_TO)),
+    (RunState.PROCESSING, Fail(fence=1, error="disk full")),
+    (RunState.LOADING, MarkLoaded(fence=2, loaded_by="l", counts={"rows": 3})),
+    (RunState.FAILED, Retry()),
+    (RunState.NEW, Skip(reason="broken")),
+    (RunState.NEW, Unskip()),
+    (RunState.LOADED, Reload(reason="dropped", force=True)),
+    (RunState.LOADED, SetLabels(tags=FOUND.tags, batch="day")),
+]
+
+
+@on_sqlite
+@pytest.mark.parametrize(("state", "transition"), CHANGES)
+async def test_a_change_is_answered_as_it_would_be_and_not_made(
+    session: Session, store: Store, state: RunState, transition: Transition, reports: list[Any]
+) -> None:
+    await bring_to(session, state)
+    before, told = await contents(store.table), len(reports)
+    dry = await session.runs.preview(NAME, transition)
+    assert await contents(store.table) == before
+    assert len(reports) == told
+    assert dry == await session.runs.change(NAME, transition)
+
+
+async def test_a_refusal_is_that_of_the_change_and_gives_no_run_up(
+    session: Session, store: Store, watch: Watch
+) -> None:
+    await discover(session)
+    await session.manifests.set_retries(
+        SNOW, RetryRules(max_attempts=1, first_delay=0, longest_delay=0)
+    )
+    await claim(session, TRANSFORM)
+    before = await contents(store.table)
+    preview = session.runs.preview
+    with pytest.raises(LeaseHeld):
+        await preview(NAME, Claim(stage=TRANSFORM, owner="another"))
+    with pytest.raises(LeaseLost):
+        await preview(NAME, Heartbeat(fence=7))
+    with pytest.raises(Invalid):
+        await preview(NAME, Skip(reason=""))
+    watch.move(timedelta(hours=1))
+    with pytest.raises(RunGivenUp):
+        await preview(NAME, Claim(stage=TRANSFORM, owner="another"))
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_who_may_not_change_a_run_may_not_try_to(session: Session, store: Store) -> None:
+    await discover(session)
+    reader = store.open_session(caller({USA: Role.READER}, "reed"))
+    for call in (
+        reader.runs.preview(NAME, Skip(reason="r")),
+        reader.runs.preview_discovery(SNOW, FOUND),
+        reader.run_recovery.reset(NAME, force=True, dry_run=True),
+    ):
+        with pytest.raises(NotPermitted):
+            await call
+
+
+@on_sqlite
+async def test_a_run_is_answered_as_it_would_be_discovered(session: Session, store: Store) -> None:
+    before = await contents(store.table)
+    dry = await session.runs.preview_discovery(SNOW, FOUND)
+    long = ManifestName(USA, "\N{GRINNING FACE}" * 128)
+    with pytest.raises(LimitExceeded):
+        await session.runs.preview_discovery(long, Discovery(run_id="f" * 900, added_by="t"))
+    assert await contents(store.table) == before
+    with pytest.raises(NotFound):
+        await session.runs.one(NAME)
+    made = await session.runs.discover(SNOW, FOUND)
+    assert replace(dry, id=made.id) == made
+    assert (
+        await session.runs.preview_discovery(SNOW, Discovery(run_id=RUN_ID, added_by="x")) == made
+    )
+
+
+@on_sqlite
+async def test_recovery_reset_and_deletion_look_into_the_folder_and_change_nothing(
+    session: Session, store: Store, files: Files
+) -> None:
+    run, recovery = await discover(session), session.run_recovery
+    before = await contents(store.table)
+    with pytest.raises(OutputMissing):
+        await recovery.recover(NAME, TYPES, THERE, dry_run=True)
+    assert await recovery.delete(NAME, THERE, force=False, dry_run=True) == run
+    assert (await recovery.reset(NAME, THERE, force=False, dry_run=True)).state is RunState.NEW
+    await files.write("snow/run=1/_SUCCESS", one_chunk(b""), content_type="text/plain")
+    dry = await recovery.recover(NAME, TYPES, THERE, dry_run=True)
+    assert (dry.state, dry.saved_to) == (RunState.PROCESSED, SAVED_TO)
+    assert await contents(store.table) == before
+    assert await recovery.recover(NAME, TYPES, THERE) == dry
