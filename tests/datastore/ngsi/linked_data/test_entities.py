@@ -215,7 +215,9 @@ def test_the_id_of_a_notification_tells_a_retry() -> None:
 
 
 members = st.dictionaries(
-    st.sampled_from(("type", "datasetId", "observedAt", "dataset", "x", *VALUE_MEMBERS)), anything, max_size=4
+    st.sampled_from(("type", "datasetId", "observedAt", "dataset", "x", *VALUE_MEMBERS)),
+    anything,
+    max_size=4,
 )
 
 
