@@ -28,6 +28,8 @@ MOVE = "belongs to a command, which serves no requests"
 WORKER = "belongs to the execution of a worker, which is no request"
 ALLOWED = {
     "datastore/audio/sources.py": START,
+    "datastore/audio/transcoding/converted_streams.py": FILES,
+    "datastore/audio/transcoding/ffmpeg.py": "has threads of its own, for which callers take turns",
     "datastore/aws_session.py": START,
     "datastore/dynamodb/raw_client.py": START,
     "datastore/executions/row_engine.py": WORKER,

@@ -4,8 +4,9 @@ import os
 import resource
 import subprocess
 import sys
-from asyncio import to_thread
+from asyncio import get_running_loop
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from threading import Timer
@@ -85,6 +86,8 @@ class FFmpeg:
     def __init__(self, command: str, processes: int) -> None:
         self._command = command
         self._turns = Turns(processes, 1)
+        # Threads of its own: each waits for minutes, and those of asyncio read and write all files.
+        self._threads = ThreadPoolExecutor(processes, "conversions")
 
     @asynccontextmanager
     async def turn(self, user: str) -> AsyncIterator[None]:
@@ -98,7 +101,7 @@ class FFmpeg:
         self, source: Path, format: AudioFormat, target: Path, conversion: Conversion
     ) -> ConversionResult:
         arguments = [self._command, *_arguments(source, format, target, conversion)]
-        return await to_thread(_run, arguments)
+        return await get_running_loop().run_in_executor(self._threads, _run, arguments)
 
 
 def _arguments(
