@@ -60,9 +60,13 @@ async def add(
     audio_ids: Sequence[str],
     after: str | None,
     idempotency_key: str | None,
+    *,
+    skip_duplicates: bool,
 ) -> tuple[Playlist, tuple[Entry, ...]]:
     adding = context.session.playlists.adding
-    playlist, added = await adding.add(target, audio_ids, after, idempotency_key)
+    playlist, added = await adding.add(
+        target, audio_ids, after, idempotency_key, skip_duplicates=skip_duplicates
+    )
     return _renew_playlist(context, playlist), added
 
 

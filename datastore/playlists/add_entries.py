@@ -2,12 +2,13 @@
 
 from asyncio import gather
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.tracks import TrackReader as AudioReading
-from penstock.datastore.errors import Invalid
+from penstock.datastore.errors import Invalid, VersionConflict
 from penstock.datastore.playlists import ranks
 from penstock.datastore.playlists.change_target import (
     ChangeTarget,
@@ -23,10 +24,13 @@ from penstock.datastore.playlists.records import MAX_CHANGED, Entry, Playlist
 from penstock.datastore.playlists.rows import KIND, entry_item
 from penstock.datastore.playlists.write import commit_change
 from penstock.datastore.resources import idempotency
-from penstock.datastore.table.commit import Write, already_done
+from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.port import Missing, Put
 
 AddedEntries = tuple[Playlist, tuple[Entry, ...]]
+
+NewEntry: TypeAlias = tuple[str, str]
+"""The id of an entry to add, and that of its track."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,14 @@ class EntryAdder:
         audio_ids: Sequence[str],
         after: str | None = None,
         idempotency_key: str | None = None,
+        *,
+        skip_duplicates: bool = False,
     ) -> AddedEntries:
         """Add the caller's tracks in this order, after the entry `after` or at the end.
 
-        A track may be added any number of times. A repeated idempotency key with the same
-        input adds nothing; it returns those entries of the first call that still exist.
+        A track may be added any number of times, unless duplicates are skipped: then one that the
+        playlist holds is left out, which reads all entries. A repeated idempotency key with the
+        same input adds nothing; it returns those entries of the first call that still exist.
         """
         check_several(audio_ids, "audioIds", MAX_CHANGED, "entries added at once")
         if problems := idempotency.key_problems(idempotency_key):
@@ -53,13 +60,14 @@ class EntryAdder:
         ids = [self.access.clock.new_id() for _ in audio_ids]
         receipts: list[Write] = []
         if idempotency_key is not None:
-            content = {"audioIds": list(audio_ids), "after": after}
+            skips = {"skipDuplicates": True} if skip_duplicates else {}
+            content = {"audioIds": list(audio_ids), "after": after, **skips}
             receipt = idempotency.Receipt(KIND, " ".join(ids), target.id, content)
             receipts.append(receipt.write(self.access, idempotency_key))
+        wanted = list(zip(ids, audio_ids, strict=True))
+        attempt = self._try_adding_missing if skip_duplicates else self._try_adding
         try:
-            return await retry_on_conflict(
-                lambda: self._try_adding(target, after, ids, audio_ids, receipts)
-            )
+            return await retry_on_conflict(lambda: attempt(target, after, wanted, receipts))
         except idempotency.RepeatedCall as earlier:
             return await self._replay_addition(target, earlier.id.split())
 
@@ -67,27 +75,52 @@ class EntryAdder:
         self,
         target: ChangeTarget,
         after: str | None,
-        ids: Sequence[str],
-        audio_ids: Sequence[str],
+        wanted: Sequence[NewEntry],
         receipts: Sequence[Write],
     ) -> AddedEntries:
         playlist = await target.read_playlist(self.access)
         order = EntryOrder(self.access, playlist)
         gap, tracks = await gather(
             self._find_gap(order, target, after),
-            AudioReading(self.access).require_many(audio_ids, "audioIds"),
+            AudioReading(self.access).require_many([id for _, id in wanted], "audioIds"),
         )
-        await require_room(order, gap, after, len(ids))
+        await require_room(order, gap, after, len(wanted))
         now = self.access.clock.timestamp()
-        ranked = ranks.new_ranks(gap.low, gap.high, len(ids))
+        ranked = ranks.new_ranks(gap.low, gap.high, len(wanted))
         entries = tuple(
             entry_for(playlist.id, id, rank, track, now)
-            for id, rank, track in zip(ids, ranked, tracks, strict=True)
+            for (id, _), rank, track in zip(wanted, ranked, tracks, strict=True)
         )
         puts = [Write(Put(entry_item(entry), Missing()), already_done) for entry in entries]
         change = PlaylistChange(at=now, entries=len(entries), duration_ms=total_duration(entries))
         writes = [*receipts, *puts]
         return await commit_change(self.access, playlist, change, writes, target.version), entries
+
+    async def _try_adding_missing(
+        self,
+        target: ChangeTarget,
+        after: str | None,
+        wanted: Sequence[NewEntry],
+        receipts: Sequence[Write],
+    ) -> AddedEntries:
+        """Add the tracks that the playlist does not hold, unless somebody changes it meanwhile."""
+        playlist = await target.read_playlist(self.access)
+        await AudioReading(self.access).require_many([id for _, id in wanted], "audioIds")
+        held = {one.audio_id for one in await EntryOrder(self.access, playlist).read_entries()}
+        missing = {track: id for id, track in reversed(wanted) if track not in held}
+        if not missing:
+            if receipts:
+                # The same call before may have added them.
+                await commit(self.access.table, receipts)
+            return playlist, ()
+        as_read = replace(target, version=playlist.version)
+        new = [(id, track) for id, track in wanted if missing.get(track) == id]
+        try:
+            return await self._try_adding(as_read, after, new, receipts)
+        except VersionConflict:
+            if target.version is None:
+                raise StaleRead from None
+            raise
 
     async def _find_gap(self, order: EntryOrder, target: ChangeTarget, after: str | None) -> Gap:
         if after is None:

@@ -168,6 +168,11 @@ class AddPlaylistEntriesInput:
         description="A key chosen by the client. The same key with the same input within a day "
         "adds the tracks only once.",
     )
+    skip_duplicates: bool | None = strawberry.field(
+        default=False,
+        description="True to leave out tracks that the playlist holds already, and to add a track "
+        "that is named several times only once. It reads all entries of the playlist.",
+    )
 
 
 @strawberry.input(description="The entries of a playlist to move, and their new position.")
@@ -254,6 +259,7 @@ class PlaylistMutation:
             audio_ids,
             unset_to_none(input.after),
             unset_to_none(input.idempotency_key),
+            skip_duplicates=bool(input.skip_duplicates),
         )
         return AddPlaylistEntriesPayload(playlist=playlist, entries=list(entries))
 

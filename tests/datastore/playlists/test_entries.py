@@ -1,5 +1,7 @@
 """Entries are added, moved and removed by their ids, and every reader sees one order."""
 
+from asyncio import gather
+
 import pytest
 
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound, VersionConflict
@@ -44,6 +46,45 @@ async def test_a_track_may_be_in_a_playlist_any_number_of_times(store: Store) ->
     assert len(set(ids(entries))) == 3
     await session.playlists.moving.remove(target, [entries[1].id])
     assert ids(await read_order(session, made.id)) == [entries[0].id, entries[2].id]
+    assert await drift(store.table) == []
+
+
+async def test_duplicates_are_left_out_on_demand(store: Store) -> None:
+    session = open_session(store)
+    playlist, entries = await make_mix(session, 2)
+    adding, target = session.playlists.adding, ChangeTarget(id=playlist.id)
+    held = [str(entry.audio_id) for entry in entries]
+    new = await add_tracks(session, 2, start=2)
+    wanted = [new[1], held[0], new[0], new[1], held[1]]
+    after, added = await adding.add(target, wanted, entries[0].id, "key", skip_duplicates=True)
+    assert [entry.title for entry in added] == ["t3", "t2"]
+    assert await titles(session, playlist.id) == ["t0", "t3", "t2", "t1"]
+    assert (after.version, after.entry_count) == (3, 4)
+    before = await contents(store.table)
+    replayed = await adding.add(target, wanted, entries[0].id, "key", skip_duplicates=True)
+    assert replayed == (after, added)
+    assert await adding.add(target, wanted, skip_duplicates=True) == (after, ())
+    with pytest.raises(NotFound):
+        await adding.add(target, [held[0], ABSENT], skip_duplicates=True)
+    old = ChangeTarget(id=playlist.id, version=1)
+    with pytest.raises(VersionConflict):
+        await adding.add(old, new, skip_duplicates=True)
+    assert await contents(store.table) == before
+    assert await drift(store.table) == []
+
+
+@without_moto
+async def test_additions_that_meet_add_a_track_once(store: Store) -> None:
+    session = open_session(store)
+    playlist, _ = await make_mix(session, 1)
+    new, target = await add_tracks(session, 3, start=1), ChangeTarget(id=playlist.id)
+    await gather(
+        *(
+            open_session(store).playlists.adding.add(target, new, skip_duplicates=True)
+            for _ in range(5)
+        )
+    )
+    assert await titles(session, playlist.id) == ["t0", "t1", "t2", "t3"]
     assert await drift(store.table) == []
 
 

@@ -87,6 +87,13 @@ async def test_a_deleted_track_leaves_its_entry_and_is_missing(ask: Ask, store: 
     assert found[1]["node"]["missing"] is False
 
 
+async def test_tracks_that_a_playlist_holds_are_left_out_on_demand(ask: Ask) -> None:
+    made = await make_playlist(ask, "Mix", "a", "b")
+    for skips, held in ((True, ["a", "b"]), (False, ["a", "b", "a", "b"])):
+        await ask.input(ADD_ENTRIES, id=made["id"], audioIds=made["audio"], skipDuplicates=skips)
+        assert await titles_of(ask, made["id"]) == held
+
+
 @pytest.mark.parametrize("format", ["M3U8", "XSPF", "JSPF"])
 async def test_what_is_exported_is_imported_unchanged(ask: Ask, format: str) -> None:
     made = await make_playlist(ask, "Road/trip", "a", "b", "c")

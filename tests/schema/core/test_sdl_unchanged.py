@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "38d9afba19b7ed38a0a77295ced3a7262b950a89067898a9364836c3d98dd023"
+STRUCTURE = "953820dbc5f0347cf5bfe7355546f785c6a6a9d12e6d72cfc6fc74f4bca95c5b"
 SMALL = '''
 """The fields that read data."""
 type Query {
