@@ -238,7 +238,8 @@ class DatasetContent(StoredRecord, frozen=True, kw_only=True):
     The values of the `keys` together are unique; `key_column` is the first of them, and
     `key_columns` are all if they are several. `file` identifies the file among all files of the
     dataset. `checksum` is the SHA-256 of its bytes in hex; `row_count` counts the rows below the
-    header.
+    header. A file with too many rows for the memory has an index beside it, of `index_bytes` and
+    with the SHA-256 `index_checksum`.
     """
 
     columns: tuple[DatasetColumn, ...]
@@ -248,6 +249,18 @@ class DatasetContent(StoredRecord, frozen=True, kw_only=True):
     checksum: str
     size_bytes: int
     row_count: int
+    index_bytes: int = 0
+    index_checksum: str = ""
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether its rows are looked up in an index."""
+        return self.index_bytes > 0
+
+    @property
+    def stored_bytes(self) -> int:
+        """The bytes of the file and of its index."""
+        return self.size_bytes + self.index_bytes
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from penstock.datastore.audio.library import AudioLibrary, BucketAccess
 from penstock.datastore.audio.transcoding.ffmpeg import NO_TRANSCODER, Transcoder
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
 from penstock.datastore.clock import Clock, iso_timestamp
+from penstock.datastore.dataset_loads.loads import DatasetLoads, load_dataset
+from penstock.datastore.datasets.csv import LARGEST, CsvLimits
 from penstock.datastore.datasets.files import DatasetFiles, sweep_uploads
 from penstock.datastore.datasets.staged_files import sweep_staged_files
 from penstock.datastore.datasets.table_cache import DatasetTableCache
@@ -239,7 +241,12 @@ class Session:
 
     @cached_property
     def dataset_files(self) -> DatasetFiles:
-        return DatasetFiles(self._access)
+        return DatasetFiles(self._access, self._store.dataset_limits)
+
+    @cached_property
+    def dataset_loads(self) -> DatasetLoads:
+        store = self._store
+        return DatasetLoads(self._access, store.dataset_limits, store.announce_job)
 
     @cached_property
     def evaluations(self) -> Evaluations:
@@ -386,6 +393,7 @@ class Store:
     execution_rules: ExecutionRules = field(default_factory=ExecutionRules)
     bucket_name: str | None = None
     dataset_cache: DatasetTableCache = field(default_factory=DatasetTableCache)
+    dataset_limits: CsvLimits = LARGEST
     part_files: PartFiles = field(default_factory=lambda: PartFiles(RowsEngine()))
     longest_api_key: timedelta = timedelta(days=365)
     on_job_created: Callable[[], None] = notify_nobody
@@ -555,6 +563,7 @@ class Store:
             JobKind.IMPORT_AUDIO: self._import_audio,
             JobKind.DELETE_SAMPLES: self._delete_samples,
             JobKind.RENAME_AUDIO: rename_things,
+            JobKind.LOAD_DATASET: self._load_dataset,
         }
         access, watch = self._system_access(), self.watch_job
         return await JobWorker(access, worker, more, kinds, watch).run()
@@ -579,6 +588,9 @@ class Store:
 
     async def _import_audio(self, access: Access, lease: JobLease) -> None:
         await import_audio(access, lease, self.user_buckets.sources(access, self.files))
+
+    async def _load_dataset(self, access: Access, lease: JobLease) -> None:
+        await load_dataset(access, lease, self.dataset_limits)
 
     async def _delete_samples(self, access: Access, lease: JobLease) -> None:
         await delete_samples(access, lease, self.ngsi_access.destinations)

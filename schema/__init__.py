@@ -29,6 +29,7 @@ from penstock.schema.datasets.datasets import (
     ReferenceDatasetQuery,
     ReferenceDatasetVersion,
 )
+from penstock.schema.datasets.loads import DatasetLoadMutation
 from penstock.schema.datasets.mutations import ReferenceDatasetMutation
 from penstock.schema.executions.dry_run import DryRunQuery
 from penstock.schema.executions.executions import Execution, ExecutionQuery
@@ -90,6 +91,7 @@ class Mutation(
     KeptRowMutation,
     CalculationMutation,
     ReferenceDatasetMutation,
+    DatasetLoadMutation,
     MetricMutation,
     RestoreMutation,
     VersionLabelMutation,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation, ResolvedCall
-from penstock.formula.core.datasets import DatasetRows, RowsByName, VersionPin, unknown_dataset
+from penstock.formula.core.datasets import KeyedRows, RowsByName, VersionPin, unknown_dataset
 from penstock.formula.core.values import FormulaType
 from penstock.transform.row_identity import RowIdentity
 
@@ -93,10 +93,10 @@ class PinnedDatasets(RowsByName):
     formula of the same resource.
     """
 
-    def __init__(self, datasets: Iterable[PinnedDataset], data: Mapping[str, DatasetRows]) -> None:
+    def __init__(self, datasets: Iterable[PinnedDataset], data: Mapping[str, KeyedRows]) -> None:
         self._rows = {(one.within, one.name, one.pin): data[one.identity] for one in datasets}
 
-    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
+    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> KeyedRows:
         rows = self._rows.get((within, name, pin))
         if rows is None:
             raise unknown_dataset(name)

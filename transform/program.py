@@ -11,7 +11,7 @@ from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import CalledFindings, link
 from penstock.formula.codegen.emitter import FAULTS
 from penstock.formula.codegen.generator import CalledRoutines, routine_for_calls
-from penstock.formula.core.datasets import DatasetRows
+from penstock.formula.core.datasets import KeyedRows
 from penstock.formula.core.errors import Fault, FormulaInvalid
 from penstock.formula.core.limits import MAX_STRING, WorkMeter
 from penstock.formula.core.row_inputs import binder
@@ -50,7 +50,7 @@ def entry_reader(parameter: FormulaParameter) -> Callable[[object], Value]:
             return bind
 
 
-NO_DATA: Final[Mapping[str, DatasetRows]] = {}
+NO_DATA: Final[Mapping[str, KeyedRows]] = {}
 
 
 class Program:
@@ -64,7 +64,7 @@ class Program:
     def __init__(
         self,
         plan: TransformPlan,
-        data: Mapping[str, DatasetRows] = NO_DATA,
+        data: Mapping[str, KeyedRows] = NO_DATA,
         parse_group: Callable[[str], str] = str,
     ) -> None:
         self.columns = plan.columns

@@ -39,6 +39,9 @@ PACKED_BYTES: Final = 4_000
 LOADED_BYTES: Final = 400
 """Bytes of a stored dataset that are read into memory in one unit."""
 
+COPIED_BYTES: Final = 16_000
+"""Bytes of the index of a dataset that are copied to the disk in one unit."""
+
 VALUE_BYTES: Final = 10_000
 """Bytes of a large value of NGSI that are read from its file in one unit."""
 
@@ -159,6 +162,11 @@ def packed_units(size: int) -> int:
 def load_units(size: int) -> int:
     """Return the units of reading a stored dataset of this many bytes into memory."""
     return size // LOADED_BYTES
+
+
+def copied_units(size: int) -> int:
+    """Return the units of copying the index of a dataset of this many bytes."""
+    return size // COPIED_BYTES
 
 
 def large_value_units(size: int) -> int:

@@ -6,10 +6,12 @@ file that breaks rules is refused with a list of its problems.
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from io import StringIO
+from typing import Final, NamedTuple
 
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import DatasetColumn, DatasetContent
@@ -28,6 +30,23 @@ MAX_BYTES = 4 * 1024 * 1024
 MAX_INLINE = 200_000
 MAX_ROWS = 50_000
 MAX_CELLS = 250_000
+MAX_RECORD = 4 * 1024 * 1024
+"""The most characters of a row in the file."""
+
+
+class CsvLimits(NamedTuple):
+    """The most bytes, rows and fields of a file."""
+
+    size: int
+    rows: int
+    fields: int
+
+
+IN_MEMORY: Final = CsvLimits(MAX_BYTES, MAX_ROWS, MAX_CELLS)
+"""The limits of a file that is looked up in memory."""
+
+LARGEST: Final = CsvLimits(512 * 2**20, 5_000_000, 25_000_000)
+"""The limits of a file with an index, unless a server has others."""
 
 
 def dataset_problems(content: DatasetContent) -> list[FieldProblem]:
@@ -75,6 +94,14 @@ MAX_PROBLEMS = 50
 CsvRecord = tuple[int, list[str]]
 
 
+class CsvRow(NamedTuple):
+    """The values of a row, the line on which it begins, and its key; None if that is missing."""
+
+    line: int
+    values: tuple[Scalar, ...]
+    key: tuple[str, ...] | None
+
+
 class CsvCode(StrEnum):
     """The kinds of problems that the content of a file can have."""
 
@@ -108,10 +135,11 @@ class ParsedTable:
 
 def read_table(data: bytes, content: DatasetContent) -> ParsedTable:
     """Parse a whole file whose columns and key column are valid; raises UnreadableCsv."""
-    reading = _CsvReader(content.columns, content.keys)
-    rows = list(reading.read_rows(reading.read_records(reading.decode(data))))
-    if reading.problems:
-        raise UnreadableCsv(reading.problems)
+    reader = CsvReader(content.columns, content.keys)
+    found = reader.read_rows(StringIO(reader.decode(data), newline=""))
+    rows = [row.values for row in _check_keys(reader, found)]
+    if reader.problems:
+        raise UnreadableCsv(reader.problems)
     names = [column.name for column in content.columns]
     weight = sum(map(_row_weight, rows))
     return ParsedTable(
@@ -119,59 +147,99 @@ def read_table(data: bytes, content: DatasetContent) -> ParsedTable:
     )
 
 
+def _check_keys(reader: "CsvReader", rows: Iterable[CsvRow]) -> Iterator[CsvRow]:
+    first: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        if row.key is not None and first.setdefault(row.key, row.line) != row.line:
+            reader.report_duplicate(row.key, row.line, first[row.key])
+        yield row
+
+
 @dataclass(slots=True)
-class _CsvReader:
+class CsvReader:
     """The reader of one file; it goes on after a problem and stops at fifty of them."""
 
     columns: Sequence[DatasetColumn]
     key_columns: Sequence[str]
+    limits: CsvLimits = IN_MEMORY
     problems: list[FieldProblem] = field(default_factory=list)
 
     def decode(self, data: bytes) -> str:
-        if len(data) > MAX_BYTES:
-            raise self._fatal_error(CsvCode.TOO_LARGE, f"is larger than {MAX_BYTES} bytes")
+        """Return the text of a whole file; raises UnreadableCsv."""
+        self.require_size(len(data))
+        data = data.removeprefix(BOM_UTF8)
         try:
-            return data.decode("utf-8-sig")
+            return data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             column = error.start - data.rfind(b"\n", 0, error.start)
-            message = f"holds the byte 0x{data[error.start]:02X}, which is no UTF-8"
-            raise self._fatal_error(CsvCode.NOT_UTF_8, message, line, column) from None
+            raise self.encoding_error(data[error.start], line, column) from None
 
-    def read_records(self, text: str) -> Iterator[CsvRecord]:
-        """Yield the records below the header, each with the line on which it begins."""
-        reader = csv.reader(StringIO(text, newline=""), strict=True)
-        try:
-            self._check_header(next(reader, []))
-            line = reader.line_num + 1
-            for count, record in enumerate(reader, start=1):
-                if count > MAX_ROWS or count * len(self.columns) > MAX_CELLS:
-                    message = f"has more than {MAX_ROWS} rows or {MAX_CELLS} fields"
-                    raise self._fatal_error(CsvCode.TOO_MANY_ROWS, message, line)
-                yield line, record
-                line = reader.line_num + 1
-        except csv.Error as error:
-            message = f"cannot be read: {describe_malformed(error)}"
-            raise self._fatal_error(CsvCode.MALFORMED_CSV, message, reader.line_num) from None
+    def require_size(self, size: int) -> None:
+        """Raise UnreadableCsv for a file with more bytes than it may have."""
+        if size > self.limits.size:
+            raise self.fatal_error(CsvCode.TOO_LARGE, f"is larger than {self.limits.size} bytes")
 
-    def read_rows(self, records: Iterator[CsvRecord]) -> Iterator[tuple[Scalar, ...]]:
+    def read_rows(self, lines: Iterable[str]) -> Iterator[CsvRow]:
+        """Yield the rows below the header; a row of another width is left out.
+
+        Raises UnreadableCsv for a file that cannot be read on, or after fifty problems.
+        """
         names = [column.name for column in self.columns]
         keys = [names.index(name) for name in self.key_columns]
         types = [FormulaType(column.type) for column in self.columns]
-        first: dict[tuple[str, ...], int] = {}
-        for line, record in records:
+        for line, record in self._read_records(lines):
             if not record:  # an empty line
                 continue
             if len(record) != len(self.columns):
                 message = f"has {len(record)} fields in place of {len(self.columns)}"
                 self._report(CsvCode.WRONG_WIDTH, message, line, 1)
                 continue
-            row = tuple(
+            values = tuple(
                 self._read_value(text, type, line, n)
                 for n, (text, type) in enumerate(zip(record, types, strict=True))
             )
-            self._check_key(first, row, record, line, keys)
-            yield row
+            yield CsvRow(line, values, self._read_key(values, record, line, keys))
+
+    def report_duplicate(self, key: Sequence[str], line: int, first: int) -> None:
+        """Note that the row on a line has the key of one above it."""
+        shown = ", ".join(repr(text[:60]) for text in key)
+        names = [column.name for column in self.columns]
+        message = f"the key {shown} is that of line {first}"
+        self._report(CsvCode.DUPLICATE_KEY, message, line, names.index(self.key_columns[0]) + 1)
+
+    def encoding_error(self, byte: int, line: int, column: int) -> UnreadableCsv:
+        """The error for a byte that is no UTF-8."""
+        message = f"holds the byte 0x{byte:02X}, which is no UTF-8"
+        return self.fatal_error(CsvCode.NOT_UTF_8, message, line, column)
+
+    def _read_records(self, lines: Iterable[str]) -> Iterator[CsvRecord]:
+        """Yield the records below the header, each with the line on which it begins."""
+        taken = 0
+
+        def take_lines() -> Iterator[str]:
+            nonlocal taken
+            for line in lines:
+                taken += len(line)
+                if taken > MAX_RECORD:
+                    message = f"a row has more than {MAX_RECORD} characters"
+                    raise self.fatal_error(CsvCode.MALFORMED_CSV, message, reader.line_num + 1)
+                yield line
+
+        reader = csv.reader(take_lines(), strict=True)
+        limits = self.limits
+        try:
+            self._check_header(next(reader, []))
+            line, taken = reader.line_num + 1, 0
+            for count, record in enumerate(reader, start=1):
+                if count > limits.rows or count * len(self.columns) > limits.fields:
+                    message = f"has more than {limits.rows} rows or {limits.fields} fields"
+                    raise self.fatal_error(CsvCode.TOO_MANY_ROWS, message, line)
+                yield line, record
+                line, taken = reader.line_num + 1, 0
+        except csv.Error as error:
+            message = f"cannot be read: {describe_malformed(error)}"
+            raise self.fatal_error(CsvCode.MALFORMED_CSV, message, reader.line_num) from None
 
     def _check_header(self, header: Sequence[str]) -> None:
         names = [column.name for column in self.columns]
@@ -182,7 +250,7 @@ class _CsvReader:
             )
             wanted = ", ".join(names)
             message = f"the header must be {wanted[:500]}"
-            raise self._fatal_error(CsvCode.WRONG_HEADER, message, 1, wrong + 1)
+            raise self.fatal_error(CsvCode.WRONG_HEADER, message, 1, wrong + 1)
 
     def _read_value(self, text: str, type: FormulaType, line: int, n: int) -> Scalar:
         if not text and type is not FormulaType.STRING:
@@ -195,34 +263,24 @@ class _CsvReader:
             return None
         return None if isinstance(value, tuple) else value
 
-    def _check_key(
-        self,
-        first: dict[tuple[str, ...], int],
-        row: Sequence[Scalar],
-        record: Sequence[str],
-        line: int,
-        keys: Sequence[int],
-    ) -> None:
-        missing = [n for n in keys if row[n] is None or row[n] == ""]
+    def _read_key(
+        self, values: Sequence[Scalar], record: Sequence[str], line: int, keys: Sequence[int]
+    ) -> tuple[str, ...] | None:
+        missing = [n for n in keys if values[n] is None or values[n] == ""]
         for n in missing:
             if not record[n]:
                 self._report(CsvCode.MISSING_KEY, "the row has no key", line, n + 1)
-        if missing:
-            return
-        texts = tuple(text_of(row[n]) for n in keys)
-        if first.setdefault(texts, line) != line:
-            shown = ", ".join(repr(text[:60]) for text in texts)
-            message = f"the key {shown} is that of line {first[texts]}"
-            self._report(CsvCode.DUPLICATE_KEY, message, line, keys[0] + 1)
+        return None if missing else tuple(text_of(values[n]) for n in keys)
 
     def _report(self, code: CsvCode, message: str, line: int, column: int) -> None:
         self.problems.append(_csv_problem(code, message, line, column))
         if len(self.problems) >= MAX_PROBLEMS:
             raise UnreadableCsv(self.problems)
 
-    def _fatal_error(
+    def fatal_error(
         self, code: CsvCode, message: str, line: int | None = None, column: int = 1
     ) -> UnreadableCsv:
+        """The error that ends the reading, behind the problems that were found before."""
         return UnreadableCsv([*self.problems, _csv_problem(code, message, line, column)])
 
 

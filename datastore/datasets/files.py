@@ -14,18 +14,20 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.upload_forms import FormTerms, open_form
 from penstock.datastore.access.work import file_units
 from penstock.datastore.datasets.csv import (
+    IN_MEMORY,
     MAX_BYTES,
     MAX_INLINE,
     CsvCode,
+    CsvLimits,
     UnreadableCsv,
     dataset_problems,
     read_table,
 )
-from penstock.datastore.datasets.staged_files import StagedFile
-from penstock.datastore.errors import FieldProblem, PenstockError
+from penstock.datastore.datasets.staged_files import Attachment, StagedFile
+from penstock.datastore.errors import BadArgument, FieldProblem, LimitExceeded, PenstockError
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import prefix_paths
-from penstock.datastore.objects.port import LISTING, Download, UploadForm
+from penstock.datastore.objects.port import LISTING, Download, UploadForm, single_chunk
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset
 from penstock.datastore.roles import GroupPath, Role
@@ -41,11 +43,22 @@ UPLOAD_RETENTION = timedelta(days=2)
 
 def key_of_file(dataset: ReferenceDataset) -> str:
     """The object key of the content of a version."""
-    return _file_key(dataset.id, dataset.content.file)
+    return file_key(dataset.id, dataset.content.file)
 
 
-def _file_key(id: str, file: str) -> str:
+def key_of_index(dataset: ReferenceDataset) -> str:
+    """The object key of the index of a version with many rows."""
+    return index_key(dataset.id, dataset.content.file)
+
+
+def file_key(id: str, file: str) -> str:
+    """The object key of a file of a dataset."""
     return f"{REFERENCE_DATASET.folder}{{file}}.csv".format(id=id, file=file)
+
+
+def index_key(id: str, file: str) -> str:
+    """The object key of the index of a file."""
+    return f"{REFERENCE_DATASET.folder}{{file}}.rows".format(id=id, file=file)
 
 
 @dataclass(slots=True)
@@ -60,23 +73,28 @@ class DatasetFile:
     upload: str | None = None
     staged: StagedFile | None = field(default=None, init=False)
 
-    async def place(self, resource: ReferenceDataset) -> tuple[ReferenceDataset, Write]:
+    async def place(self, resource: ReferenceDataset) -> tuple[ReferenceDataset, Sequence[Write]]:
         if self.staged is None:
             file = self.access.clock.new_id()
-            self.staged = StagedFile(self.access, file, _file_key(resource.id, file))
-            await self.staged.put(self.data, CONTENT_TYPE)
+            self.staged = StagedFile(self.access, file, file_key(resource.id, file))
+            await self.staged.put(single_chunk(self.data), CONTENT_TYPE)
         content = replace(resource.content, file=self.staged.id)
-        return replace(resource, content=content), self.staged.adoption_write()
+        return replace(resource, content=content), [self.staged.adoption_write()]
 
     async def settle(self) -> None:
         if self.staged is not None and self.upload is not None:
             with suppress(PenstockError):
-                await self.access.files.refuse_uploads(upload_key(self.access, self.upload))
-                await self.access.open_uploads.close("dataset", self.upload)
+                await end_upload(self.access, self.upload)
 
     async def discard(self) -> None:
         if self.staged is not None:
             await self.staged.try_drop()
+
+
+async def end_upload(access: Access, id: str) -> None:
+    """Let the form of an upload that was used write nothing any more."""
+    await access.files.refuse_uploads(upload_key(access, id))
+    await access.open_uploads.close("dataset", id)
 
 
 class UploadTicket(NamedTuple):
@@ -91,33 +109,51 @@ class CheckedContent(NamedTuple):
 
     content: DatasetContent
     problems: Sequence[FieldProblem]
-    file: DatasetFile | None
+    file: Attachment[ReferenceDataset] | None
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetFiles:
-    """The contents of datasets for the caller; only its uploader can use an upload."""
+    """The contents of datasets for the caller; only its uploader can use an upload.
+
+    `limits` are those of files with an index.
+    """
 
     access: Access
+    limits: CsvLimits = IN_MEMORY
 
-    async def upload(self, group: GroupPath | None) -> UploadTicket:
-        """Make an upload form; the caller must be contributor at a group, as for a create."""
+    async def upload(self, group: GroupPath | None, most: int = MAX_BYTES) -> UploadTicket:
+        """Make a form for a file of at most so many bytes.
+
+        The caller must be contributor at a group, as for a create. Raises LimitExceeded.
+        """
+        if most < 1:
+            raise BadArgument("A file has at least one byte.", ("maxBytes",))
+        if most > max(self.limits.size, MAX_BYTES):
+            raise LimitExceeded("bytes of a dataset", self.limits.size, most, ["maxBytes"])
         chosen = self.access.group_or_default(group)
         self.access.require_role(Role.CONTRIBUTOR, chosen)
         # Otherwise the places of its uploads would be those of the next group of its path.
         await self.access.require_open_group(chosen)
         id = self.access.clock.new_id()
-        terms = FormTerms("dataset", id, upload_key(self.access, id), MAX_BYTES, CONTENT_TYPE)
+        terms = FormTerms("dataset", id, upload_key(self.access, id), most, CONTENT_TYPE)
         return UploadTicket(id, await open_form(self.access, terms, group=chosen))
 
     async def check_upload(
         self, columns: Sequence[DatasetColumn], key_columns: Sequence[str] | None, id: str
     ) -> CheckedContent:
         """Check the content of a file that the caller uploaded."""
-        data = await self._read_upload(id) if is_id(id) else None
-        if data is None:
+        key = upload_key(self.access, id)
+        stat = await self.access.files.stat(key) if is_id(id) else None
+        if stat is None:
             problem = FieldProblem(["content", "upload"], "there is no such file", "NO_FILE")
-            return CheckedContent(_draft_content(columns, key_columns), [problem], None)
+            return CheckedContent(draft_content(columns, key_columns), [problem], None)
+        if stat.size > MAX_BYTES:
+            message = f"is larger than {MAX_BYTES} bytes: use `loadReferenceDataset`"
+            problem = FieldProblem(["content", "upload"], message, CsvCode.TOO_LARGE.value)
+            return CheckedContent(draft_content(columns, key_columns), [problem], None)
+        chunks = self.access.files.read(key, end=MAX_BYTES + 1)
+        data = b"".join([chunk async for chunk in chunks])
         return await self.check_data(columns, key_columns, data, "upload", id)
 
     async def check_text(
@@ -127,13 +163,13 @@ class DatasetFiles:
         if len(csv) > MAX_INLINE:
             message = f"is longer than {MAX_INLINE} characters: upload it"
             problem = FieldProblem(["content", "csv"], message, CsvCode.TOO_LARGE.value)
-            return CheckedContent(_draft_content(columns, key_columns), [problem], None)
+            return CheckedContent(draft_content(columns, key_columns), [problem], None)
         try:
             data = csv.encode()
         except UnicodeEncodeError as error:
             message = f"holds the character U+{ord(csv[error.start]):04X}"
             problem = FieldProblem(["content", "csv"], message, CsvCode.NOT_UTF_8.value)
-            return CheckedContent(_draft_content(columns, key_columns), [problem], None)
+            return CheckedContent(draft_content(columns, key_columns), [problem], None)
         return await self.check_data(columns, key_columns, data, "csv")
 
     def reject_content(
@@ -141,7 +177,7 @@ class DatasetFiles:
     ) -> CheckedContent:
         """Refuse an input that has no file, or two."""
         problem = FieldProblem(["content"], "must have either `csv` or `upload`")
-        return CheckedContent(_draft_content(columns, key_columns), [problem], None)
+        return CheckedContent(draft_content(columns, key_columns), [problem], None)
 
     async def download(self, dataset: ReferenceDataset, seconds: int) -> Download | None:
         """Make a download URL for the file of a version; None if the file is gone.
@@ -163,7 +199,7 @@ class DatasetFiles:
         upload: str | None = None,
     ) -> CheckedContent:
         """Check the content of a file; `source` is the field of the input that it came in."""
-        content = _draft_content(columns, key_columns, data)
+        content = draft_content(columns, key_columns, data)
         if dataset_problems(content):  # The caller reports these with those of all other fields.
             return CheckedContent(content, [], None)
         self.access.work.spend_more(file_units(len(data)))
@@ -173,13 +209,6 @@ class DatasetFiles:
             return CheckedContent(content, prefix_paths(["content", source], error.problems), None)
         file = DatasetFile(self.access, data, upload)
         return CheckedContent(replace(content, row_count=table.count), [], file)
-
-    async def _read_upload(self, id: str) -> bytes | None:
-        key = upload_key(self.access, id)
-        if await self.access.files.stat(key) is None:
-            return None
-        chunks = self.access.files.read(key, end=MAX_BYTES + 1)
-        return b"".join([chunk async for chunk in chunks])
 
 
 def upload_key(access: Access, id: str) -> str:
@@ -207,7 +236,7 @@ async def _delete_expired(access: Access, key: str) -> int:
     return 1
 
 
-def _draft_content(
+def draft_content(
     columns: Sequence[DatasetColumn], key_columns: Sequence[str] | None, data: bytes = b""
 ) -> DatasetContent:
     """The content as the input describes it, before its file has a name and a row count."""

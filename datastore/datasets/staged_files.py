@@ -6,6 +6,7 @@ even if its writer died. The sweep marks a row before it removes the file, so th
 transaction fails instead of pointing to a missing file.
 """
 
+from collections.abc import AsyncIterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,7 +16,6 @@ from typing import Protocol, TypeVar
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import PenstockError, Unavailable
-from penstock.datastore.objects.port import single_chunk
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Resource
 from penstock.datastore.table.commit import Write
@@ -43,10 +43,10 @@ STAGING_TIME = timedelta(hours=1)
 class Attachment(Protocol[R]):
     """A file, or something like it, that is written together with a resource."""
 
-    async def place(self, resource: R) -> tuple[R, Write]:
-        """Store it once; return the resource that points to it, and a write for its transaction.
+    async def place(self, resource: R) -> tuple[R, Sequence[Write]]:
+        """Store it once; return the resource that points to it, and writes for its transaction.
 
-        The write makes the stored file part of the version.
+        The writes make what was stored part of the version.
         """
         ...
 
@@ -75,10 +75,10 @@ class StagedFile:
             "createdAt": self.access.clock.timestamp(),
         }
 
-    async def put(self, data: bytes, content_type: str) -> None:
+    async def put(self, chunks: AsyncIterable[bytes], content_type: str) -> None:
         """Write the row, then the file."""
         await self.access.table.transact([Put(self.row())])
-        await self.access.files.write(self.key, single_chunk(data), content_type=content_type)
+        await self.access.files.write(self.key, chunks, content_type=content_type)
 
     def adoption_write(self) -> Write:
         """The write that makes the file part of a version."""

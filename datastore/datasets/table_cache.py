@@ -1,4 +1,4 @@
-"""A cache of the rows of reference datasets, bounded by their size in memory."""
+"""A cache of the rows of reference datasets, bounded by their size in memory and on the disk."""
 
 from asyncio import Semaphore, Task, create_task, shield
 from collections import Counter
@@ -10,14 +10,15 @@ from typing import Final, NamedTuple, Protocol
 
 from cachetools import LRUCache
 
-from penstock.datastore.access.work import FREE_WORK, WorkAccount, load_units
+from penstock.datastore.access.work import FREE_WORK, WorkAccount, copied_units, load_units
 from penstock.datastore.datasets.csv import ParsedTable, UnreadableCsv, read_table
 from penstock.datastore.datasets.files import key_of_file
+from penstock.datastore.datasets.index_files import IndexFiles, WrongChecksum
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ReferenceDataset
-from penstock.formula.core.datasets import DatasetRows
+from penstock.formula.core.datasets import KeyedRows
 
 MAX_WEIGHT = 128 * 2**20
 MAX_LOADS: Final = 4
@@ -31,10 +32,12 @@ class DamagedFile(Unavailable):
 class DatasetTableCache:
     """The most recently used tables by their files, at most `max_weight` bytes in all.
 
-    The content of a file never changes, so a cached table never goes stale.
+    The content of a file never changes, so a cached table never goes stale. Those of large files
+    are read in their index, of which there are local copies.
     """
 
-    def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
+    def __init__(self, max_weight: int = MAX_WEIGHT, indexes: IndexFiles | None = None) -> None:
+        self._indexes = indexes or IndexFiles()
         self._cache = LRUCache[str, ParsedTable](max_weight, attrgetter("weight"))
         self._loading: dict[str, Task[ParsedTable]] = {}
         self._waiting = Counter[Task[ParsedTable]]()
@@ -50,12 +53,14 @@ class DatasetTableCache:
 
     async def rows(
         self, files: Files, dataset: ReferenceDataset, work: WorkAccount = FREE_WORK
-    ) -> DatasetRows:
+    ) -> KeyedRows:
         """The rows of a version; requests that come at the same time share one read.
 
         The account pays for a read of its own before it begins. A read that nobody waits for any
         more is given up. Raises Unavailable, in particular DamagedFile.
         """
+        if dataset.content.is_indexed:
+            return await self._open_index(files, dataset, work)
         file = dataset.content.file
         kept = self._cache.get(file)
         if kept is not None:
@@ -64,6 +69,16 @@ class DatasetTableCache:
             work.owe(load_units(dataset.content.size_bytes))
             self._loading[file] = create_task(self._load(files, dataset))
         return (await self._wait_for(file, self._loading[file])).rows
+
+    async def _open_index(
+        self, files: Files, dataset: ReferenceDataset, work: WorkAccount
+    ) -> KeyedRows:
+        if not self._indexes.has_copy(dataset):
+            work.owe(copied_units(dataset.content.index_bytes))
+        try:
+            return await self._indexes.rows(files, dataset)
+        except (NotFound, WrongChecksum):
+            raise _damage_error(dataset) from None
 
     async def _wait_for(self, file: str, loading: Task[ParsedTable]) -> ParsedTable:
         self._waiting[loading] += 1
@@ -92,7 +107,7 @@ class DatasetTableCache:
 class DatasetTables(Protocol):
     """Tables that are read by their versions."""
 
-    async def rows(self, files: Files, dataset: ReferenceDataset) -> DatasetRows:
+    async def rows(self, files: Files, dataset: ReferenceDataset) -> KeyedRows:
         """The rows of a version; raises Unavailable, in particular DamagedFile."""
 
 
@@ -102,7 +117,7 @@ class PaidTables(NamedTuple):
     tables: DatasetTableCache
     work: WorkAccount
 
-    async def rows(self, files: Files, dataset: ReferenceDataset) -> DatasetRows:
+    async def rows(self, files: Files, dataset: ReferenceDataset) -> KeyedRows:
         return await self.tables.rows(files, dataset, self.work)
 
 

@@ -17,7 +17,7 @@ from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.table.items import load, read_lasting_rows
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.datastore.table.port import Table
-from penstock.formula.core.datasets import DatasetRows
+from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.plan import TransformPlan
 from penstock.transform.problems import InputRefused
 
@@ -98,7 +98,7 @@ async def find_datasets(table: Table, plan: TransformPlan) -> Mapping[str, Refer
 
 async def load_rows(
     datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTables
-) -> Mapping[str, DatasetRows]:
+) -> Mapping[str, KeyedRows]:
     """The rows of the datasets, by the same identities; raises InputRefused if a file is gone."""
     reading = (tables.rows(files, one) for one in datasets.values())
     try:

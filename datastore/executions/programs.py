@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import parse_group_path
-from penstock.formula.core.datasets import DatasetRows
+from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.plan import TransformPlan
 from penstock.transform.program import Program
 
 
-def compile_program(plan: TransformPlan, data: Mapping[str, DatasetRows]) -> Program:
+def compile_program(plan: TransformPlan, data: Mapping[str, KeyedRows]) -> Program:
     """Compile a plan with the rows of its datasets; raises InputRefused as Program does."""
     return Program(plan, data, _parse_group)
 

@@ -1,7 +1,7 @@
 """Row engines: they process the rows of an execution, in this process or elsewhere."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -10,6 +10,7 @@ from penstock.datastore.executions.files import read_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
 from penstock.datastore.objects.port import Chunks, Files, regroup_blocks, require_size
 from penstock.datastore.records import ReferenceDataset
+from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.csv_transform import CsvTransform, RowTransform
 from penstock.transform.json_transform import JsonTransform
 from penstock.transform.outcome import OutputChunk, TransformEnding
@@ -26,7 +27,7 @@ STEP_BYTES: Final = 256 * 1024
 class RowTask:
     """An execution to process; `program` is its plan, compiled with the rows of the `datasets`.
 
-    `size` is the size of the input in bytes, as CSV.
+    `data` has these rows by their identities. `size` is the size of the input in bytes, as CSV.
     """
 
     execution: Execution
@@ -34,6 +35,7 @@ class RowTask:
     datasets: tuple[ReferenceDataset, ...]
     program: Program
     size: int
+    data: Mapping[str, KeyedRows]
 
     def read_input(self, files: Files) -> Chunks:
         """Read the whole input as CSV; raises Unavailable for one of another size."""

@@ -197,7 +197,7 @@ class ExecutionRunner:
         data = await load_rows(datasets, self.files, self.dataset_cache)
         program = await asyncio.to_thread(compile_program, plan, data)
         size = self.execution.bytes_to_read or 0
-        return RowTask(self.execution, plan, tuple(datasets.values()), program, size)
+        return RowTask(self.execution, plan, tuple(datasets.values()), program, size, data)
 
     async def _process_rows(self, task: RowTask, digest: str) -> None:
         ending = TransformEnding(RowCounts())

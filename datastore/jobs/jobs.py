@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.records import StoredRecord
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.records import DatasetColumn, StoredRecord
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import JOB
@@ -26,6 +27,7 @@ class JobKind(StrEnum):
     IMPORT_AUDIO = "import_audio"
     DELETE_SAMPLES = "delete_samples"
     RENAME_AUDIO = "rename_audio"
+    LOAD_DATASET = "load_dataset"
 
 
 class JobState(StrEnum):
@@ -72,13 +74,27 @@ class Renaming(StoredRecord, frozen=True, kw_only=True):
     mbid: str | None = None
 
 
+class DatasetLoad(StoredRecord, frozen=True, kw_only=True):
+    """The upload that becomes the content of the next version of a dataset.
+
+    `replaces` is the file of the content that the caller saw.
+    """
+
+    dataset: str
+    replaces: str
+    upload: str
+    columns: tuple[DatasetColumn, ...]
+    keys: tuple[str, ...]
+
+
 class Job(StoredRecord, frozen=True, kw_only=True):
     """A job about one group, or one that only its user sees; `message` is why it failed.
 
     `done` counts the finished steps out of `total`, which is None until the work is counted. A step
     is a group, or a resource in one group; in an import it is one object below `prefix` in the
     bucket of `connection`; in a deletion of `samples` it is one sample, and there is no total; in a
-    `renaming` it is one track.
+    `renaming` it is one track, and in a `load` a megabyte of the file. `problems` are the rules that
+    the file of a load breaks.
     `cursor` is the position at which the next worker continues.
     """
 
@@ -90,6 +106,7 @@ class Job(StoredRecord, frozen=True, kw_only=True):
     prefix: str | None = None
     samples: SampleSpan | None = None
     renaming: Renaming | None = None
+    load: DatasetLoad | None = None
     cursor: str | None = None
     created_at: str
     created_by: str
@@ -98,6 +115,7 @@ class Job(StoredRecord, frozen=True, kw_only=True):
     done: int = 0
     total: int | None = None
     message: str | None = None
+    problems: tuple[FieldProblem, ...] = ()
 
     @property
     def is_over(self) -> bool:

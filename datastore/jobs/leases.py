@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
+from msgspec.structs import asdict
+
 from penstock.datastore.clock import Clock, iso_timestamp
+from penstock.datastore.errors import FieldProblem
 from penstock.datastore.jobs.jobs import Job, JobState
 from penstock.datastore.jobs.rows import HOLD_ATTRIBUTES, ending_updates
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import JOB
 from penstock.datastore.table.port import (
@@ -18,6 +22,7 @@ from penstock.datastore.table.port import (
     Compare,
     ConditionFailed,
     Exists,
+    Item,
     Missing,
     Table,
     Update,
@@ -52,6 +57,7 @@ class JobLease:
     total: int | None
     noted_at: datetime
     cursor: str | None = None
+    is_over: bool = False
 
     @property
     def is_first(self) -> bool:
@@ -77,8 +83,24 @@ class JobLease:
         await release_job(self.table, self.worker, self.job.id)
         raise JobPaused
 
-    async def finish(self, state: JobState, message: str | None = None) -> None:
-        """End the job; a job that succeeded has done all its steps, whichever worker did them."""
+    async def finish(
+        self, state: JobState, message: str | None = None, problems: Sequence[FieldProblem] = ()
+    ) -> None:
+        """End the job, unless a transaction of its work has ended it."""
+        if not self.is_over:
+            await self._send(self._ending_updates(state, message, problems))
+
+    def done_writes(self) -> list[Write]:
+        """The writes that end the job together with what it made; then `is_over` is to be set."""
+        return [Write(update, _lost_lease) for update in self._ending_updates(JobState.DONE)]
+
+    def _ending_updates(
+        self, state: JobState, message: str | None = None, problems: Sequence[FieldProblem] = ()
+    ) -> list[Update]:
+        """The updates that end the job.
+
+        A job that succeeded has done all its steps, whichever worker did them.
+        """
         now = self.clock.now()
         ended: dict[str, Value] = {
             "state": state.value,
@@ -86,8 +108,10 @@ class JobLease:
         }
         if message is not None:
             ended["message"] = message
+        if problems:
+            ended["problems"] = [_problem_item(problem) for problem in problems]
         update = Update(key=JOB.key(id=self.job.id), set=ended, condition=self._is_ours)
-        await self._send(ending_updates(self.job, update, now))
+        return ending_updates(self.job, update, now)
 
     async def _write_progress(self) -> None:
         self.noted_at = self.clock.now()
@@ -109,6 +133,14 @@ class JobLease:
             await self.table.transact(updates)
         except ConditionFailed as failed:
             raise JobLeaseLost from failed
+
+
+def _lost_lease(_standing: Item | None) -> Exception:
+    return JobLeaseLost()
+
+
+def _problem_item(problem: FieldProblem) -> dict[str, Value]:
+    return {name: value for name, value in asdict(problem).items() if value is not None}
 
 
 async def take_job(table: Table, clock: Clock, worker: str, id: str) -> JobLease | None:

@@ -4,12 +4,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-import msgspec
-
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.roles import ancestors
 from penstock.datastore.table.commit import Write, already_done
+from penstock.datastore.table.items import attributes_of
 from penstock.datastore.table.layout import JOB, JOB_OF_GROUP, JOB_OF_USER
 from penstock.datastore.table.port import INDEX_HASH, TTL, Key, Missing, Put, Update, Value
 
@@ -20,8 +19,7 @@ JOB_RETENTION: Final = timedelta(days=7)
 
 def creation_writes(job: Job) -> list[Write]:
     """The writes that create a job: its row, listed for the workers, and those of its lists."""
-    attributes = msgspec.to_builtins(job)
-    del attributes["id"]
+    attributes = attributes_of(job)
     made = Write(Put({**JOB.item(id=job.id), **attributes}, Missing()), already_done)
     return [made, *(Write(Put({"pk": key.pk, "sk": key.sk})) for key in _list_keys(job))]
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import ErrorCode, ExpectedFailure, Unavailable, Unreadable
+from penstock.datastore.errors import ErrorCode, ExpectedFailure, Invalid, Unavailable, Unreadable
 from penstock.datastore.jobs.delete_group import delete_subtree
 from penstock.datastore.jobs.jobs import (
     JobKind,
@@ -103,6 +103,9 @@ class JobWorker:
             await {**JOB_FUNCTIONS, **self.more_functions}[job.kind](access, lease)
         except (JobLeaseLost, Unavailable, JobPaused):
             raise
+        except Invalid as invalid:
+            await lease.finish(JobState.FAILED, invalid.problems[0].message, invalid.problems)
+            self._report(lease, JobChange.FAILED, invalid.code)
         except ExpectedFailure as failure:
             await lease.finish(JobState.FAILED, failure.message)
             self._report(lease, JobChange.FAILED, failure.code)

@@ -66,7 +66,7 @@ def count_kept(before: R | None, after: R, *, restores: bool = False) -> R:
         adds_file = after.content.file != had and not (counted and restores)
         changes |= {
             "counted_files": after.counted_files + adds_file,
-            "counted_bytes": after.counted_bytes + adds_file * after.content.size_bytes,
+            "counted_bytes": after.counted_bytes + adds_file * after.content.stored_bytes,
         }
     return msgspec.structs.replace(after, **changes)
 

@@ -11,7 +11,7 @@ from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.resources.calculation_refs import CallOrigin
 from penstock.datastore.resources.name_resolution import NameReference, NameResolver
 from penstock.datastore.table.layout import REFERENCE_DATASET
-from penstock.formula.core.datasets import DatasetRows, RowsByName, VersionPin, unknown_dataset
+from penstock.formula.core.datasets import KeyedRows, RowsByName, VersionPin, unknown_dataset
 
 MAX_DATASETS = 20
 MAX_FIELDS = 500_000
@@ -24,8 +24,12 @@ def check_dataset_count(names: int) -> None:
 
 
 def check_dataset_sizes(datasets: Iterable[ReferenceDataset]) -> None:
-    """Refuse datasets, each given once, that together take too much memory."""
-    fields = sum(one.content.row_count * len(one.content.columns) for one in datasets)
+    """Refuse datasets, each given once, that together take too much memory.
+
+    Those with an index take next to none.
+    """
+    contents = [one.content for one in datasets if not one.content.is_indexed]
+    fields = sum(one.row_count * len(one.columns) for one in contents)
     if fields > MAX_FIELDS:
         raise LimitExceeded("fields of the datasets together", MAX_FIELDS, fields)
 
@@ -42,8 +46,8 @@ class PrefetchedDatasets(RowsByName):
     tables: DatasetTableCache
     origins: Mapping[str | None, CallOrigin]
     used: dict[str, ReferenceDataset] = field(default_factory=dict)
-    _rows: dict[NameReference, DatasetRows | None] = field(default_factory=dict)
-    _asked: dict[tuple[str, VersionPin, str | None], DatasetRows] = field(default_factory=dict)
+    _rows: dict[NameReference, KeyedRows | None] = field(default_factory=dict)
+    _asked: dict[tuple[str, VersionPin, str | None], KeyedRows] = field(default_factory=dict)
     _missing: set[NameReference] = field(default_factory=set)
 
     async def read(self, mentions: Iterable[NameReference]) -> None:
@@ -64,13 +68,13 @@ class PrefetchedDatasets(RowsByName):
         await self.read(missing)
         return bool(missing)
 
-    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
+    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> KeyedRows:
         rows = self._asked.get((name, pin, within))
         if rows is None:
             rows = self._asked[name, pin, within] = self._find_rows(name, pin, within)
         return rows
 
-    def _find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
+    def _find_rows(self, name: str, pin: VersionPin, within: str | None) -> KeyedRows:
         mention = self.origins[within].mention(REFERENCE_DATASET.letter, name, pin)
         if mention not in self._rows:
             self._missing.add(mention)

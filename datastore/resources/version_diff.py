@@ -21,7 +21,7 @@ _NO_CONTENT: Final = {
     *("dates", "labels"),
 }
 _HIDDEN_FIELDS: Final = {
-    (DatasetContent, "file"),
+    *((DatasetContent, field) for field in ("file", "index_bytes", "index_checksum")),
     # The index of an entry is its position, which the path tells.
     *((entry, "index") for entry in (Parameter, Output, Transform)),
 }

@@ -111,6 +111,11 @@ def _has_several_keys(operation: Operation) -> bool:
     return isinstance(content, dict) and "keyColumns" in content
 
 
+def _has_index(operation: Operation) -> bool:
+    content = operation.item.get("content") if isinstance(operation, Put) else None
+    return isinstance(content, dict) and "indexBytes" in content
+
+
 def _labels_version(operation: Operation) -> bool:
     return isinstance(operation, Update) and "labels" in operation.set
 
@@ -186,6 +191,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(21, "Rows list runs of manifests by tags and batches.", _lists_labelled_run),
     RowForm(22, "Manifests have consumers.", _names_consumer),
     RowForm(23, "Aggregates of samples are kept by the hour.", _keeps_hours),
+    RowForm(24, "Rows of datasets are looked up in an index.", _has_index),
 )
 
 

@@ -77,4 +77,4 @@ async def _read_files(access: Access, dataset: ReferenceDataset) -> dict[str, in
     rows = [row async for row in query_items(access.table, query)]
     read = partial(load, REFERENCE_DATASET.version_record, id=dataset.id)
     versions = [one for row in rows if isinstance(one := read_or_report(read, row), Resource)]
-    return {one.content.file: one.content.size_bytes for one in (*versions, dataset)}
+    return {one.content.file: one.content.stored_bytes for one in (*versions, dataset)}

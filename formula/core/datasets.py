@@ -61,39 +61,29 @@ def unknown_dataset(name: str) -> Fault:
     return Fault(FormulaCode.UNKNOWN_DATASET, f"there is no dataset {name[:60]!r}")
 
 
-class DatasetRows:
-    """A dataset in memory; its rows keep the order of the file.
+class KeyedRows(ABC):
+    """The rows of a dataset in the order of its file, found by a column or by all key columns."""
 
-    There is an index of each column that a lookup names as its key, and one of all key columns.
-    """
-
-    def __init__(
-        self,
-        columns: Sequence[str],
-        rows: Iterable[Sequence[Scalar]],
-        key_column: str | None = None,
-        more_keys: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, columns: Sequence[str], keys: Sequence[str]) -> None:
         self._places = {column: place for place, column in reversed([*enumerate(columns)])}
-        self._rows = tuple(tuple(row) for row in rows)
-        first = columns[0] if key_column is None else key_column
-        self._keys = (first, *more_keys)
-        self._value = next((column for column in columns if column not in self._keys), first)
-        self._found: dict[RowKey, dict[RowKey, tuple[Scalar, ...]]] = {}
+        self._keys = tuple(keys)
+        self._value = next((column for column in columns if column not in keys), keys[0])
+
+    @abstractmethod
+    def _read(self, named: RowKey, key: RowKey, column: str) -> Scalar:
+        """Return a value of the first row with this key in the named columns; None without a row.
+
+        Raises a Fault for an unknown column. Several columns are all key columns, in their order.
+        """
 
     def find(self, key: RowKey, columns: tuple[str, ...] | None) -> Scalar:
         """Return the value of the first row with this key; None if there is no such row."""
         if columns is None:
             columns = (self._only_key(), self._value)
         named: RowKey = columns[0] if len(columns) == 2 else columns[:-1]
-        index = self._found.get(named)
-        if index is None:
-            if isinstance(named, tuple) and named != self._keys:
-                return self.find(*self._reorder(key, columns))
-            index = self._found[named] = self._index(named)
-        place = self._place(columns[-1])
-        row = index.get(key)
-        return None if row is None else row[place]
+        if isinstance(named, tuple) and named != self._keys:
+            return self.find(*self._reorder(key, columns))
+        return self._read(named, key, columns[-1])
 
     def factor(self, impact: str, component: str) -> Decimal | None:
         """Return the number in a column of the row with this key; None without row or column."""
@@ -133,6 +123,33 @@ class DatasetRows:
             raise Fault(FormulaCode.UNKNOWN_DATASET, message)
         return place
 
+
+class DatasetRows(KeyedRows):
+    """A dataset in memory.
+
+    There is an index of each column that a lookup names as its key, and one of all key columns.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Scalar]],
+        key_column: str | None = None,
+        more_keys: Sequence[str] = (),
+    ) -> None:
+        first = columns[0] if key_column is None else key_column
+        super().__init__(columns, (first, *more_keys))
+        self._rows = tuple(tuple(row) for row in rows)
+        self._found: dict[RowKey, dict[RowKey, tuple[Scalar, ...]]] = {}
+
+    def _read(self, named: RowKey, key: RowKey, column: str) -> Scalar:
+        index = self._found.get(named)
+        if index is None:
+            index = self._found[named] = self._index(named)
+        place = self._place(column)
+        row = index.get(key)
+        return None if row is None else row[place]
+
     def _index(self, named: RowKey) -> dict[RowKey, tuple[Scalar, ...]]:
         if isinstance(named, str):
             place = self._place(named)
@@ -144,12 +161,12 @@ class DatasetRows:
 
 
 class RowsByName(ABC):
-    """Datasets whose names stand for rows in memory."""
+    """Datasets whose names stand for their rows."""
 
     __slots__ = ()
 
     @abstractmethod
-    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
+    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> KeyedRows:
         """Return the rows of a dataset; raises a Fault for an unknown one."""
 
     def lookup(
@@ -171,7 +188,7 @@ class RowsByName(ABC):
 class NoDatasets(RowsByName):
     """A port without data: every dataset is unknown."""
 
-    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
+    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> KeyedRows:
         raise unknown_dataset(name)
 
 

@@ -11,7 +11,7 @@ from penstock.datastore.jobs import jobs as records
 from penstock.datastore.roles import GroupPath
 from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none
 from penstock.schema.core.descriptions import InputOf, describe_values
-from penstock.schema.core.failures import IllegalState, NotFound, NotPermitted
+from penstock.schema.core.failures import FieldProblem, IllegalState, NotFound, NotPermitted
 from penstock.schema.core.relay import (
     Connection,
     Node,
@@ -37,6 +37,9 @@ describe_values(
         records.JobKind.DELETE_SAMPLES: "The job deletes samples of an entity.",
         records.JobKind.RENAME_AUDIO: (
             "The job gives an artist, an album or a genre of the caller's library another name."
+        ),
+        records.JobKind.LOAD_DATASET: (
+            "The job makes an uploaded file the next version of a reference dataset."
         ),
     },
 )
@@ -122,12 +125,15 @@ class Job(Node):
     total: int | None = strawberry.field(
         description=(
             "The number of all steps; null until it is known, and in a deletion of samples. A step "
-            "is one group, one resource in one group, one object of an import, one sample, or one "
-            "track of a renaming."
+            "is one group, one resource in one group, one object of an import, one sample, one "
+            "track of a renaming, or one megabyte of a file that is loaded."
         )
     )
     message: str | None = strawberry.field(
         description="The reason why the job failed; null otherwise."
+    )
+    problems: list[FieldProblem] = strawberry.field(
+        description="The first 50 problems of a file that could not be loaded; otherwise none."
     )
 
     @strawberry.field(

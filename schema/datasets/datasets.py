@@ -80,6 +80,10 @@ class DatasetContent:
     row_count: int = strawberry.field(description="The number of rows below the header.")
     size_bytes: Long = strawberry.field(description="The size of the file in bytes.")
     checksum: str = strawberry.field(description="The SHA-256 digest of the file, in hexadecimal.")
+    index_bytes: Long = strawberry.field(
+        description="The size in bytes of the index in which rows are looked up; 0 for a file that "
+        "is small enough to be looked up in memory."
+    )
 
     @strawberry.field(
         description="The names of the columns by which rows are looked up. Their values together "

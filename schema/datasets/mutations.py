@@ -1,6 +1,6 @@
 """The mutations of reference datasets with their inputs, payloads and results."""
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import strawberry
 from strawberry import UNSET
@@ -38,6 +38,7 @@ from penstock.schema.core.failures import (
     VersionConflict,
 )
 from penstock.schema.core.files import UploadForm
+from penstock.schema.core.scalars import Long
 from penstock.schema.datasets.datasets import ReferenceDataset
 from penstock.schema.resources.inputs import (
     ContentReader,
@@ -140,16 +141,28 @@ class UpdateReferenceDatasetInput(UpdateResourceInput):
     content: DatasetContentInput | None = strawberry.field(default=UNSET, description=_CONTENT)
 
 
+class GivenKeys(NamedTuple):
+    """The key columns of an input, None for the default, and the problem of giving them twice."""
+
+    columns: list[str] | None
+    problems: list[FieldProblem]
+
+    @classmethod
+    def of(cls, content: DatasetContentInput) -> "GivenKeys":
+        one, several = unset_to_none(content.key_column), unset_to_none(content.key_columns)
+        columns = several or (None if one is None else [one])
+        if several is None or (several and one is None):
+            return cls(columns, [])
+        message = "give one or more, or `keyColumn`"
+        return cls(columns, [FieldProblem(["content", "keyColumns"], message)])
+
+
 async def _read_content(context: Context, content: DatasetContentInput) -> CheckedContent:
     columns = [column.record() for column in content.columns]
     source = ContentSource(unset_to_none(content.csv), unset_to_none(content.upload))
-    one, several = unset_to_none(content.key_column), unset_to_none(content.key_columns)
-    keys = None if one is None else [one]
-    read = await datasets.read_content(context, columns, several or keys, source)
-    if several is None or (several and one is None):
-        return read
-    problem = FieldProblem(["content", "keyColumns"], "give one or more, or `keyColumn`")
-    return read._replace(problems=[*read.problems, problem])
+    keys = GivenKeys.of(content)
+    read = await datasets.read_content(context, columns, keys.columns, source)
+    return read._replace(problems=[*read.problems, *keys.problems])
 
 
 _CONTENT_READER = ContentReader({}, ("content",), file=("content", _read_content))
@@ -165,8 +178,8 @@ class DatasetUpload:
     )
     form: UploadForm = strawberry.field(
         description=(
-            f"The form that uploads the file, of at most {MAX_BYTES} bytes. It can be sent "
-            "more than once."
+            "The form that uploads the file, of at most `maxBytes` bytes. It can be sent more "
+            "than once."
         )
     )
 
@@ -179,6 +192,11 @@ class CreateDatasetUploadInput:
             "The path of a group at which the caller is a contributor. The default is the "
             "caller's default group."
         ),
+    )
+    max_bytes: Long | None = strawberry.field(
+        default=UNSET,
+        description=f"The most bytes that the file may have. The default is {MAX_BYTES}. More are "
+        "for `loadReferenceDataset`.",
     )
 
 
@@ -396,7 +414,10 @@ class ReferenceDatasetMutation:
     async def create_dataset_upload(
         info: Info, input: InputOf[CreateDatasetUploadInput]
     ) -> CreateDatasetUploadPayload:
-        upload = await info.context.session.dataset_files.upload(unset_to_none(input.group))
+        most = unset_to_none(input.max_bytes)
+        upload = await info.context.session.dataset_files.upload(
+            unset_to_none(input.group), MAX_BYTES if most is None else most
+        )
         return CreateDatasetUploadPayload(
             upload=DatasetUpload(
                 id=strawberry.ID(upload.id), form=UploadForm.from_port(upload.form)

@@ -13,10 +13,12 @@ from itertools import cycle
 from typing import Final, NamedTuple
 
 from penstock.datastore.datasets.files import key_of_file
+from penstock.datastore.datasets.indexed_rows import IndexedRows
 from penstock.datastore.executions.plans import dataset_identity
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, STEP_BYTES, EngineStep, RowTask
 from penstock.datastore.objects.port import Files, regroup_blocks
+from penstock.datastore.records import ReferenceDataset
 from penstock.server.runtime.joined_parts import JoinedCounts
 from penstock.server.runtime.part_process import DatasetFile, PartOrder, ProgramRecipe
 from penstock.server.runtime.part_processes import PartProcess, start_part_processes
@@ -107,11 +109,16 @@ async def _cut_parts(
 
 
 async def _make_recipe(files: Files, task: RowTask) -> ProgramRecipe:
-    tables = [
-        DatasetFile(dataset_identity(one), one.content, await _read_all(files, key_of_file(one)))
-        for one in task.datasets
-    ]
+    tables = [await _make_table(files, task, one) for one in task.datasets]
     return ProgramRecipe(task.plan, tuple(tables), task.execution.max_failed_rows)
+
+
+async def _make_table(files: Files, task: RowTask, dataset: ReferenceDataset) -> DatasetFile:
+    identity = dataset_identity(dataset)
+    rows = task.data.get(identity)
+    if isinstance(rows, IndexedRows):
+        return DatasetFile(identity, dataset.content, path=str(rows.path))
+    return DatasetFile(identity, dataset.content, await _read_all(files, key_of_file(dataset)))
 
 
 async def _read_all(files: Files, key: str) -> bytes:

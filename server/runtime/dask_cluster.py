@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from distributed import Client, Future, KilledWorker
 
-from penstock.datastore.datasets.files import key_of_file
+from penstock.datastore.datasets.files import key_of_file, key_of_index
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.files import read_key
 from penstock.datastore.executions.plans import dataset_identity
@@ -27,6 +27,7 @@ from penstock.datastore.executions.row_engine import (
     run_transform,
 )
 from penstock.datastore.objects.port import Files, regroup_blocks, require_size
+from penstock.datastore.records import ReferenceDataset
 from penstock.server.runtime.dask_tasks import (
     ProgramRecipe,
     TableFile,
@@ -198,7 +199,7 @@ class _InputMapping:
     async def _recipe(self) -> ProgramRecipe:
         execution = self.task.execution
         tables = [
-            TableFile(dataset_identity(one), one.content, await self._source(key_of_file(one)))
+            TableFile(dataset_identity(one), one.content, await self._source(_read_key(one)))
             for one in self.task.datasets
         ]
         id = f"{execution.id}:{execution.fence}"
@@ -207,3 +208,8 @@ class _InputMapping:
 
     async def _source(self, key: str) -> SourceUrl:
         return SourceUrl((await self.files.presign_download(key, expires_in=URL_SECONDS)).url)
+
+
+def _read_key(dataset: ReferenceDataset) -> str:
+    """The key of the file in which the rows of a dataset are looked up."""
+    return key_of_index(dataset) if dataset.content.is_indexed else key_of_file(dataset)

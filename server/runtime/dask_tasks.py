@@ -9,10 +9,12 @@ import msgspec
 from cachetools import LRUCache
 
 from penstock.datastore.datasets.csv import read_table
+from penstock.datastore.datasets.indexed_rows import IndexedRows
 from penstock.datastore.executions.programs import compile_program
 from penstock.datastore.executions.row_engine import EngineStep
 from penstock.datastore.records import DatasetContent
-from penstock.formula.core.datasets import DatasetRows
+from penstock.datastore.scratch_folders import scratch_folder
+from penstock.formula.core.datasets import KeyedRows
 from penstock.server.runtime.dask_transport import PartFailed, SourceUrl, fetch_range
 from penstock.transform.csv_parts import transform_blocks
 from penstock.transform.csv_records import PartSurvey, RecordSpan
@@ -29,7 +31,7 @@ _lock: Final = Lock()
 
 
 class TableFile(msgspec.Struct, frozen=True):
-    """A dataset of a plan: its identity there, and its file."""
+    """A dataset of a plan: its identity there, and its file, or the index of that."""
 
     identity: str
     content: DatasetContent
@@ -86,13 +88,31 @@ def program_of(recipe: ProgramRecipe) -> Program:
     with _lock:
         program = _programs.get(recipe.id)
         if program is None:
-            data = {table.identity: _read_rows(table) for table in recipe.tables}
+            data = {table.identity: read_rows(table) for table in recipe.tables}
             program = _programs[recipe.id] = compile_program(recipe.plan, data)
         return program
 
 
-def _read_rows(table: TableFile) -> DatasetRows:
+def read_rows(table: TableFile) -> KeyedRows:
+    """Fetch the rows of a dataset; raises PartFailed."""
+    if table.content.is_indexed:
+        return _open_index(table)
     data = b"".join(fetch_range(table.source, 0, table.content.size_bytes))
     if sha256(data).hexdigest() != table.content.checksum:
         raise PartFailed(f"The file of the dataset {table.identity} is damaged.")
     return read_table(data, table.content).rows
+
+
+def _open_index(table: TableFile) -> KeyedRows:
+    """Copy the index to the disk, where it lies until nobody has its rows any more."""
+    digest = sha256()
+    with scratch_folder("datasets") as folder:
+        path = folder / "content.rows"
+        with path.open("wb") as local:
+            for block in fetch_range(table.source, 0, table.content.index_bytes):
+                digest.update(block)
+                local.write(block)
+        if digest.hexdigest() != table.content.index_checksum:
+            raise PartFailed(f"The index of the dataset {table.identity} is damaged.")
+        # The open file outlasts its name.
+        return IndexedRows(path, table.content)

@@ -7,14 +7,17 @@ results as frames to standard output. It ends with its input, also after the wor
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
 
 import msgspec
 
 from penstock.datastore.datasets.csv import read_table
+from penstock.datastore.datasets.indexed_rows import IndexedRows
 from penstock.datastore.executions.programs import compile_program
 from penstock.datastore.executions.row_engine import STEP_BYTES
 from penstock.datastore.records import DatasetContent
+from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.csv_parts import RecordPart, transform_blocks
 from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.outcome import OutputChunk, TransformEnding
@@ -27,11 +30,21 @@ T = TypeVar("T")
 
 
 class DatasetFile(msgspec.Struct, frozen=True):
-    """A dataset of a plan: its identity there, and the bytes of its file."""
+    """A dataset of a plan: its identity there, and the bytes of its file.
+
+    One with an index has the `path` of that in their place.
+    """
 
     identity: str
     content: DatasetContent
-    data: bytes
+    data: bytes = b""
+    path: str | None = None
+
+    def open(self) -> KeyedRows:
+        """The rows of the dataset."""
+        if self.path is not None:
+            return IndexedRows(Path(self.path), self.content)
+        return read_table(self.data, self.content).rows
 
 
 class ProgramRecipe(msgspec.Struct, frozen=True):
@@ -89,7 +102,7 @@ def transform_parts(orders: BinaryIO, results: BinaryIO) -> None:
     recipe = _read_frame(orders, ProgramRecipe)
     if recipe is None:
         return
-    data = {one.identity: read_table(one.data, one.content).rows for one in recipe.tables}
+    data = {one.identity: one.open() for one in recipe.tables}
     program = compile_program(recipe.plan, data)
     while (order := _read_frame(orders, PartOrder)) is not None:
         transform = CsvTransform(program, recipe.max_failed, order.above)

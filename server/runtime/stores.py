@@ -15,6 +15,8 @@ from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.sources import NO_ROLES, Roles
 from penstock.datastore.audio.transcoding.ffmpeg import NO_TRANSCODER, FFmpeg, Transcoder
+from penstock.datastore.datasets.csv import CsvLimits
+from penstock.datastore.datasets.index_files import IndexFiles
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.dynamodb.protocol import ClientLimits
 from penstock.datastore.executions.records import ExecutionRules
@@ -151,7 +153,12 @@ def build_store(
         bucket_name=bucket_of(settings),
         user_buckets=buckets or BucketAccess(),
         transcoder=_transcoder(settings),
-        dataset_cache=DatasetTableCache(settings.dataset_cache_bytes),
+        dataset_cache=DatasetTableCache(
+            settings.dataset_cache_bytes, IndexFiles(settings.dataset_index_cache_bytes)
+        ),
+        dataset_limits=CsvLimits(
+            settings.max_dataset_bytes, settings.max_dataset_rows, settings.max_dataset_fields
+        ),
         list_budget=budget,
         upload_limits=UploadLimits(settings.max_open_uploads, settings.max_open_uploads_of_group),
         longest_api_key=longest,

@@ -25,7 +25,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "graphiql", "console", "introspection", "http_", "persisted_", "trusted_", "executor",
         "debug",
     ),
-    "Executions": ("execution_", "keep_", "upload_", "dask", "dataset_"),
+    "Executions": ("execution_", "keep_", "upload_", "dask", "dataset_", "max_dataset"),
     "Limits of documents and answers": (
         "max_body", "max_document", "max_tokens", "max_comments", "max_depth", "max_aliases",
         "max_directives", "max_fields", "max_operations", "max_mutation", "max_input", "max_cost",

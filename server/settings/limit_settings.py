@@ -3,6 +3,9 @@
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
+from penstock.datastore.datasets.csv import LARGEST
+from penstock.datastore.datasets.index_files import MOST_BYTES
+from penstock.datastore.objects.port import OBJECT_BYTES
 from penstock.datastore.table.counters import SHARDS
 
 
@@ -158,6 +161,29 @@ class LimitSettings(BaseSettings):
         128 * 2**20,
         ge=0,
         description="Memory for the cache of recently used reference datasets, in bytes, roughly.",
+    )
+    dataset_index_cache_bytes: int = Field(
+        MOST_BYTES,
+        ge=0,
+        description="Disk space for copies of the indexes of large reference datasets in the "
+        "folder for temporary files, beyond those in use, in bytes.",
+    )
+    max_dataset_bytes: int = Field(
+        LARGEST.size,
+        gt=0,
+        le=OBJECT_BYTES,
+        description="Largest file of a reference dataset, in bytes. The server that reads it needs "
+        "as much space in the folder for temporary files, and for the index up to ten times as "
+        "much, mostly four times.",
+    )
+    max_dataset_rows: int = Field(
+        LARGEST.rows, gt=0, description="Most rows of a reference dataset."
+    )
+    max_dataset_fields: int = Field(
+        LARGEST.fields,
+        gt=0,
+        description="Most fields of a reference dataset, that is rows times columns. Reading "
+        "takes 2 seconds of processor time for a million.",
     )
     counter_shards: int = Field(
         SHARDS,

@@ -60,6 +60,9 @@ RUNS: Mapping[str, dict[str, Any]] = {
 """The mutations of runs, each with an input that succeeds for a caller with the role."""
 
 
+LOADED = {"columns": [{"name": "k", "type": "STRING"}], "upload": "none"}
+
+
 class World(NamedTuple):
     """Names of things in a foreign tree of groups, or of things that do not exist."""
 
@@ -272,6 +275,12 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
         ],
         "createDatasetUpload": [
             (mutation("createDatasetUpload", "CreateDatasetUploadInput"), {"in": group})
+        ],
+        "loadPipeline": [
+            (
+                mutation("loadPipeline", "LoadPipelineInput"),
+                {"in": {**id, "expectedVersion": 1, "content": LOADED}},
+            )
         ],
         "createApiKey": [
             (
@@ -505,7 +514,10 @@ def assert_says_nothing(field: str, data: Any, errors: Any) -> None:
 def fields_of(noun: str) -> set[str]:
     """Return the fields with a case that the kind has, in words about pipelines."""
     own = {"createPipelines", "evaluatePipeline", "withdrawRows"}
-    return {*cases(NOWHERE)} - (set() if noun == "pipeline" else own)
+    foreign = set() if noun == "pipeline" else own
+    if noun != "reference dataset":
+        foreign = foreign | {"loadPipeline"}
+    return {*cases(NOWHERE)} - foreign
 
 
 def test_every_field_of_the_schema_has_a_case() -> None:

@@ -11,6 +11,9 @@ import pytest
 from graphql import GraphQLUnionType
 
 from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.dataset_loads.loads import MAX_LOADS
+from penstock.datastore.jobs.jobs import JobKind, new_job
+from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.manifest.consumers import MAX_CONSUMERS, ConsumerStart
 from penstock.datastore.manifest.records import ManifestName
 from penstock.datastore.manifest.runs import Discovery
@@ -22,6 +25,7 @@ from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.resources.version_labels.labels import MAX_LABELS
 from penstock.datastore.roles import ROOT as ROOT_GROUP
 from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.datastore.table.commit import commit
 from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.port import Item, Put, Update, Value
 from penstock.schema import schema
@@ -403,6 +407,34 @@ CASES["CreateDatasetUploadResult", "QuotaExceeded"] = Case(
 CASES["CreateDatasetUploadResult", "NotPermitted"] = Case(
     "createDatasetUpload", {"group": "/usa"}, "FORBIDDEN", None, {}, READER
 )
+LOADED = {"columns": [{"name": "k", "type": "STRING"}], "upload": "none"}
+CASES |= {
+    ("LoadReferenceDatasetResult", member): Case(
+        "loadReferenceDataset",
+        {"id": "one", "expectedVersion": 1, "content": LOADED, **input},
+        *told,
+    )
+    for member, input, *told in (
+        ("NotFound", {"id": ABSENT}, "NOT_FOUND", ["id"]),
+        ("NotPermitted", {}, "FORBIDDEN", None, {}, READER),
+        ("ValidationProblem", {}, "BAD_USER_INPUT", ["content", "upload"]),
+        (
+            "VersionConflict",
+            {"expectedVersion": 2},
+            "CONFLICT",
+            ["expectedVersion"],
+            {"currentVersion": 1},
+        ),
+        ("LimitExceeded", {}, "LIMIT_EXCEEDED", None, {"maximum": 5, "actual": 6}, COLLECTOR),
+        (
+            "IllegalState",
+            {"id": "cold", "expectedVersion": 2},
+            "ILLEGAL_STATE",
+            None,
+            {"state": "FROZEN"},
+        ),
+    )
+}
 
 
 CASES |= {
@@ -635,6 +667,9 @@ async def resources(ask: Ask) -> dict[str, str]:
     deletions = ask.store.open_session(Caller("cora", USA.roles)).sample_deletions
     for _ in range(10):
         await deletions.begin(Entity("usa", "/p", "car1", "car"), ALL_TIMES)
+    for _ in range(MAX_LOADS):
+        load = new_job(deletions.access, JobKind.LOAD_DATASET)
+        await commit(ask.store.table, creation_writes(load))
     await ask.create_groups("/gone")
     await ask.make("/gone", "going")
     await ask.create_groups(CLOSED, f"{CLOSED}/below")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from csv import reader
 from io import StringIO
 
-from penstock.formula.core.datasets import DatasetRows
+from penstock.formula.core.datasets import KeyedRows
 from penstock.formula.core.values import FormulaType
 from penstock.transform.csv_transform import CsvTransform, RowTransform
 from penstock.transform.outcome import OutputChunk, TransformEnding
@@ -52,7 +52,7 @@ def run(
     data: bytes,
     plan: TransformPlan = TRIPS,
     max_failed: int | None = None,
-    datasets: Mapping[str, DatasetRows] = NO_DATA,
+    datasets: Mapping[str, KeyedRows] = NO_DATA,
 ) -> tuple[str, str, TransformEnding]:
     return run_chunks(CsvTransform(Program(plan, datasets), max_failed), [data])
 

@@ -27,6 +27,8 @@ export type AddPlaylistEntriesInput = {
   cursors?: Array<string> | null | undefined;
   /** A key chosen by the client. The same key with the same input within a day adds the tracks only once. */
   idempotencyKey?: string | null | undefined;
+  /** True to leave out tracks that the playlist holds already, and to add a track that is named several times only once. It reads all entries of the playlist. */
+  skipDuplicates?: boolean | null | undefined;
 };
 
 /** The execution to cancel. */
@@ -522,7 +524,11 @@ export type JobKind =
   /** The job adds the audio files of a bucket to the caller's library. */
   | "IMPORT_AUDIO"
   /** The job deletes samples of an entity. */
-  | "DELETE_SAMPLES";
+  | "DELETE_SAMPLES"
+  /** The job gives an artist, an album or a genre of the caller's library another name. */
+  | "RENAME_AUDIO"
+  /** The job makes an uploaded file the next version of a reference dataset. */
+  | "LOAD_DATASET";
 
 /** The progress of a job. */
 export type JobState =
@@ -675,6 +681,8 @@ export type RecoverRunInput = {
   manifest: string;
   /** The path of the manifest run's folder inside its bucket, without `s3://`. */
   runId: string;
+  /** True to only answer what would happen now: the manifest run as it would be, or the reason why nothing would change. Nothing is written. */
+  dryRun?: boolean | null | undefined;
   /** The folder of the output, such as `s3://bucket/stage/run=1/`. */
   savedTo?: string | null | undefined;
   /** The parent of the output folder, given instead of `savedTo`; the output folder in it has the last part of `runId` as its name. Without both, it is the output folder stored with the manifest run. */
@@ -719,6 +727,8 @@ export type ResetRunInput = {
   manifest: string;
   /** The path of the manifest run's folder inside its bucket, without `s3://`. */
   runId: string;
+  /** True to only answer what would happen now: the manifest run as it would be, or the reason why nothing would change. Nothing is written. */
+  dryRun?: boolean | null | undefined;
   /** The folder of the output, such as `s3://bucket/stage/run=1/`. */
   savedTo?: string | null | undefined;
   /** The parent of the output folder, given instead of `savedTo`; the output folder in it has the last part of `runId` as its name. Without both, it is the output folder stored with the manifest run. */
@@ -756,6 +766,8 @@ export type RetryRunInput = {
   manifest: string;
   /** The path of the manifest run's folder inside its bucket, without `s3://`. */
   runId: string;
+  /** True to only answer what would happen now: the manifest run as it would be, or the reason why nothing would change. Nothing is written. */
+  dryRun?: boolean | null | undefined;
   /** The reason for the change: at most 8192 characters. */
   reason?: string | null | undefined;
 };
@@ -889,6 +901,8 @@ export type SkipRunInput = {
   manifest: string;
   /** The path of the manifest run's folder inside its bucket, without `s3://`. */
   runId: string;
+  /** True to only answer what would happen now: the manifest run as it would be, or the reason why nothing would change. Nothing is written. */
+  dryRun?: boolean | null | undefined;
   /** The reason for the change: at most 8192 characters. */
   reason: string;
 };
@@ -967,6 +981,8 @@ export type UnskipRunInput = {
   manifest: string;
   /** The path of the manifest run's folder inside its bucket, without `s3://`. */
   runId: string;
+  /** True to only answer what would happen now: the manifest run as it would be, or the reason why nothing would change. Nothing is written. */
+  dryRun?: boolean | null | undefined;
   /** The reason for the change: at most 8192 characters. */
   reason?: string | null | undefined;
 };

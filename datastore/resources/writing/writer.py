@@ -50,6 +50,10 @@ RESERVED_BYTES = 1024
 """The room in a record for its keys and for what a revoke adds."""
 
 
+def _require_nothing(_standing: Resource) -> None:
+    """Take a resource as it stands."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceWriter(Generic[R]):
     """The writes of one kind for the caller."""
@@ -125,7 +129,7 @@ class ResourceWriter(Generic[R]):
             self.access.require_owner(Role.CONTRIBUTOR, current)
             if current.version != expected_version:
                 raise VersionConflict(current.version)
-            _require_state_allows(current, changes)
+            require_state_allows(current, changes)
             return self._with_stamp(current, {**changes, "version": current.version + 1})
 
         async def check_changed(changed: R) -> tuple[R, Sequence[Write]]:
@@ -144,16 +148,22 @@ class ResourceWriter(Generic[R]):
             return (await self._rewrite(id, apply_changes, checked=check_changed))[1]
 
     async def replace_content(
-        self, id: str, content: Mapping[str, Any], more: Callable[[R], Sequence[Write]]
+        self,
+        id: str,
+        content: Mapping[str, Any],
+        more: Callable[[R], Sequence[Write]],
+        require: Callable[[R], None] = _require_nothing,
     ) -> R:
         """Make a new version with other content, whatever the version is.
 
-        The transaction has `more` writes, which follow from the new version.
+        The transaction has `more` writes, which follow from the new version. `require` raises what
+        is wrong with the resource as it stands.
         """
 
         def apply_content(current: R) -> R:
             self.access.require_owner(Role.CONTRIBUTOR, current)
-            _require_state_allows(current, content)
+            require_state_allows(current, content)
+            require(current)
             return self._with_stamp(current, {**content, "version": current.version + 1})
 
         async def check_content_and_add(changed: R) -> tuple[R, Sequence[Write]]:
@@ -181,7 +191,7 @@ class ResourceWriter(Generic[R]):
             self.access.require_owner(Role.CONTRIBUTOR, current)
             if current.version != expected_version:
                 raise VersionConflict(current.version)
-            _require_state_allows(current, content)
+            require_state_allows(current, content)
             return self._with_stamp(current, {**content, "version": current.version + 1})
 
         async def check_restored(changed: R) -> tuple[R, Sequence[Write]]:
@@ -354,11 +364,11 @@ class ResourceWriter(Generic[R]):
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
     async def _place_attachment(self, resource: R) -> tuple[R, list[Write]]:
-        """Store the attached file; return the resource with it, and the write that claims it."""
+        """Store the attached file; return the resource with it, and the writes that claim it."""
         if self.attachment is None:
             return resource, []
         placed, taken = await self.attachment.place(resource)
-        return placed, [taken]
+        return placed, [*taken]
 
     @asynccontextmanager
     async def _settle_attachment(self) -> AsyncIterator[None]:
@@ -418,7 +428,8 @@ def _require_room(resource: Resource) -> None:
         check_at_most("bytes of an item", ITEM_BYTES - RESERVED_BYTES, size)
 
 
-def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:
+def require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:
+    """Raise IllegalState for a change that the state of a resource does not allow."""
     if current.state is not State.ENABLED and set(changes) != {"state"}:
         raise IllegalState(
             f"It is {current.state.value}: nothing but its state can change.", current.state.name

@@ -47,7 +47,7 @@ async def make_leftovers(store: Store) -> list[str]:
     for name in ("1", "2"):
         keys.append(await put(library, f"{name}.mp3", sound("mp3", 1, TAGS)))
         staged = StagedFile(session.dataset_files.access, name, f"datasets/{name}/{name}.csv")
-        await staged.put(b"x", "text/csv")
+        await staged.put(single_chunk(b"x"), "text/csv")
         keys.append(staged.key)
         keys.append(f"datasets/uploads/u/{name}.csv")
         await store.files.write(keys[-1], single_chunk(b"x"), content_type="text/csv")

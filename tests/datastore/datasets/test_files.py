@@ -242,7 +242,7 @@ async def test_a_writer_that_wakes_after_the_sweep_makes_no_version_without_a_fi
 ) -> None:
     session = await create_groups(store)
     brought = await bring(session)
-    assert brought.file is not None
+    assert isinstance(brought.file, DatasetFile)
     rows = await contents(store.table)
 
     class Late(DatasetFile):

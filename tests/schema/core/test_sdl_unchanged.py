@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "953820dbc5f0347cf5bfe7355546f785c6a6a9d12e6d72cfc6fc74f4bca95c5b"
+STRUCTURE = "15d11359890f085ac3da2e47e2c8a48bd9db5eeb7f73936e7da8953e8b32bc1b"
 SMALL = '''
 """The fields that read data."""
 type Query {

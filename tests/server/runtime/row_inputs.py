@@ -66,7 +66,7 @@ async def task_of(files: Files, data: bytes, most: int | None = None, id: str = 
     )
     await put_file(files, input_key(execution), data)
     plan = build_plan(TRIPS)
-    return RowTask(execution, plan, (), Program(plan), len(data))
+    return RowTask(execution, plan, (), Program(plan), len(data), {})
 
 
 Made = tuple[str, str, TransformEnding]

@@ -23,13 +23,16 @@ from penstock.datastore.executions.row_engine import (
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
+from penstock.server.runtime.dask_transport import PartFailed
 from penstock.transform.csv_records import RecordSpan
 from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.outcome import RowCounts
 from tests.datastore.conftest import implementation, table
-from tests.datastore.executions.lookup_pipelines import lookup_pipeline
+from tests.datastore.dataset_loads.sample_loads import index_always, loaded_dataset
+from tests.datastore.executions.lookup_pipelines import lookup_pipeline, lookup_transformer
 from tests.datastore.executions.sample_executions import (
     current_execution,
+    pipeline_in,
     plant_pipeline,
     read_content,
     ready_execution,
@@ -47,7 +50,7 @@ from tests.server.runtime.row_inputs import (
 )
 from tests.support.consistency_check import faults
 from tests.support.patience import until
-from tests.support.sample_resources import SUPER, Watch, on_sqlite
+from tests.support.sample_resources import SUPER, USA, Watch, create_groups, on_sqlite
 
 pytestmark = pytest.mark.runs_together("cluster")
 
@@ -55,7 +58,16 @@ distributed = pytest.importorskip("distributed", reason="penstock[dask]")
 cluster = pytest.importorskip("penstock.server.runtime.dask_cluster")
 parts = pytest.importorskip("penstock.server.runtime.dask_tasks")
 
-__all__ = ["files", "implementation", "local", "local_store", "s3", "s3_store", "table"]
+__all__ = [
+    "files",
+    "implementation",
+    "index_always",
+    "local",
+    "local_store",
+    "s3",
+    "s3_store",
+    "table",
+]
 
 Machine = Callable[[str], Any]
 
@@ -134,6 +146,28 @@ async def test_a_machine_gives_up_a_part_whose_results_are_too_large(local: File
         span, above = RecordSpan(0, 60_000, 1), PartContext(header.form, 1)
         assert parts.transform(recipe, source, span, above, 2_000) is None
     assert len(read) < 10
+
+
+@on_sqlite
+async def test_machines_look_up_in_a_copy_of_an_index(
+    store: Store, machines: Any, index_always: None
+) -> None:
+    made = await loaded_dataset(await create_groups(store), store)
+    looked = lookup_transformer("LOOKUP('fuels', :fuel)")
+    pipeline = await pipeline_in(store, USA, "asking", transformer=looked)
+    data = b"fuel\n" + b"".join(b"key %d\n" % n for n in range(300))
+    far = cluster.Cluster(machines.address, part_bytes=500)
+    execution = await ready_execution(store, pipeline, data)
+    assert await store.execution_worker("w", far).run_all() == 1
+    assert (await current_execution(store, execution)).state == "success"
+    lines = [b"%d.5\r\n" % n for n in range(300)]
+    assert await read_content(store.files, output_key(execution)) == b"y\r\n" + b"".join(lines)
+    table_file = parts.TableFile("D", made.content, parts.SourceUrl(""))
+    with (
+        mock.patch.object(parts, "fetch_range", return_value=[b"forged"]),
+        pytest.raises(PartFailed, match="The index of the dataset D is damaged"),
+    ):
+        parts.read_rows(table_file)
 
 
 async def test_what_a_lost_machine_took_along_is_done_again(machine: Machine, local: Files) -> None:

@@ -1,0 +1,167 @@
+"""Files of datasets of any size: checked in a stream on this machine, then stored with an index."""
+
+import asyncio
+from collections.abc import AsyncIterable, Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, TypeAlias, TypeVar
+
+from msgspec.structs import replace
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.datasets.build_index import BLOCK_BYTES, IndexBuild
+from penstock.datastore.datasets.csv import IN_MEMORY, CsvLimits, CsvReader, UnreadableCsv
+from penstock.datastore.datasets.files import (
+    CONTENT_TYPE,
+    CheckedContent,
+    DatasetFile,
+    file_key,
+    index_key,
+)
+from penstock.datastore.datasets.staged_files import StagedFile
+from penstock.datastore.objects.port import UNKNOWN_TYPE, Chunks
+from penstock.datastore.records import DatasetContent, ReferenceDataset
+from penstock.datastore.table.commit import Write
+
+T = TypeVar("T")
+
+FOLLOW_SECONDS: Final = 1.0
+
+Follower: TypeAlias = Callable[[int], Awaitable[None]]
+"""Told about once a second how many bytes of the file are read; what it raises ends the work."""
+
+
+@dataclass(slots=True)
+class LargeFile:
+    """The CSV of a dataset's new content and its index, both on this machine until they are stored.
+
+    The folder of the local files must stay until then.
+    """
+
+    access: Access
+    csv: Path
+    index: Path
+    staged: list[StagedFile] = field(default_factory=list, init=False)
+    is_stored: bool = field(default=False, init=False)
+
+    async def place(self, resource: ReferenceDataset) -> tuple[ReferenceDataset, list[Write]]:
+        if not self.is_stored:
+            file = self.access.clock.new_id()
+            await self._store(file, file_key(resource.id, file), self.csv, CONTENT_TYPE)
+            index = self.access.clock.new_id()
+            await self._store(index, index_key(resource.id, file), self.index, UNKNOWN_TYPE)
+            self.is_stored = True
+        content = replace(resource.content, file=self.staged[0].id)
+        writes = [staged.adoption_write() for staged in self.staged]
+        return replace(resource, content=content), writes
+
+    async def settle(self) -> None:
+        """Do nothing: the local files go with their folder."""
+
+    async def discard(self) -> None:
+        for staged in self.staged:
+            await staged.try_drop()
+
+    async def _store(self, id: str, key: str, path: Path, content_type: str) -> None:
+        staged = StagedFile(self.access, id, key)
+        self.staged.append(staged)
+        await staged.put(_read_file(path), content_type)
+
+
+@dataclass(frozen=True, slots=True)
+class ContentStream:
+    """The check of a file as it comes, in a local folder; small ones are as if they were sent."""
+
+    access: Access
+    folder: Path
+    limits: CsvLimits
+    follow: Follower
+
+    async def check(self, content: DatasetContent, chunks: AsyncIterable[bytes]) -> CheckedContent:
+        """Check a file whose columns and keys are valid; return its content, or its problems.
+
+        Raises Unavailable, and what following raises.
+        """
+        path = self.folder / "content.csv"
+        index = self.folder / "content.rows"
+        reader = CsvReader(content.columns, content.keys, self.limits)
+        try:
+            copying = _copy(chunks, path, reader)
+            digest, size = await keep_following(copying, partial(self.follow, 0))
+            content = replace(content, checksum=digest, size_bytes=size)
+            count = await self._build(IndexBuild(path, index, content, self.limits))
+        except UnreadableCsv as error:
+            return CheckedContent(content, error.problems, None)
+        content = replace(content, row_count=count)
+        if _fits_in_memory(content):
+            data = await asyncio.to_thread(path.read_bytes)
+            return CheckedContent(content, [], DatasetFile(self.access, data))
+        made = await keep_following(
+            asyncio.to_thread(_hash_file, index), partial(self.follow, size)
+        )
+        content = replace(content, index_bytes=made[1], index_checksum=made[0])
+        return CheckedContent(content, [], LargeFile(self.access, path, index))
+
+    async def _build(self, build: IndexBuild) -> int:
+        running = asyncio.ensure_future(asyncio.to_thread(build.run))
+
+        async def follow() -> None:
+            await self.follow(build.read_bytes)
+
+        try:
+            return await keep_following(asyncio.shield(running), follow)
+        finally:
+            build.stop()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+async def keep_following(work: Awaitable[T], follow: Callable[[], Awaitable[None]]) -> T:
+    """Return the result of some work, and call `follow` about once a second until it is there."""
+    running = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait([running], timeout=FOLLOW_SECONDS))[0]:
+            await follow()
+        return running.result()
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+def _fits_in_memory(content: DatasetContent) -> bool:
+    size, rows, fields = IN_MEMORY
+    return (
+        content.size_bytes <= size
+        and content.row_count <= rows
+        and content.row_count * len(content.columns) <= fields
+    )
+
+
+async def _copy(chunks: AsyncIterable[bytes], path: Path, reader: CsvReader) -> tuple[str, int]:
+    """Copy a file to this machine; return its SHA-256 and its size.
+
+    Raises UnreadableCsv as soon as it is larger than it may be.
+    """
+    digest, size = sha256(), 0
+    with await asyncio.to_thread(path.open, "wb") as local:
+        async for chunk in chunks:
+            size += len(chunk)
+            reader.require_size(size)
+            digest.update(chunk)
+            await asyncio.to_thread(local.write, chunk)
+    return digest.hexdigest(), size
+
+
+async def _read_file(path: Path) -> Chunks:
+    with await asyncio.to_thread(path.open, "rb") as local:
+        while block := await asyncio.to_thread(local.read, BLOCK_BYTES):
+            yield block
+
+
+def _hash_file(path: Path) -> tuple[str, int]:
+    digest = sha256()
+    with path.open("rb") as local:
+        for block in iter(partial(local.read, BLOCK_BYTES), b""):
+            digest.update(block)
+    return digest.hexdigest(), path.stat().st_size

@@ -1,0 +1,51 @@
+"""Datasets that are loaded from uploads, for tests; a file of any size gets an index."""
+
+import pytest
+
+from penstock.datastore.datasets import large_files
+from penstock.datastore.datasets.csv import CsvLimits
+from penstock.datastore.datasets.files import draft_content
+from penstock.datastore.jobs.jobs import Job
+from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
+from penstock.datastore.store import Session, Store
+from tests.datastore.datasets.sample_datasets import lookup_dataset
+from tests.datastore.executions.sample_executions import put_file
+from tests.support.sample_resources import USA
+
+COLUMNS = (
+    DatasetColumn(name="k", type=ValueType.STRING),
+    DatasetColumn(name="v", type=ValueType.NUMBER),
+)
+CSV = b"k,v\n" + b"".join(b"key %d,%d.50\n" % (n, n) for n in range(300))
+
+
+@pytest.fixture
+def index_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is small enough to be looked up in memory."""
+    monkeypatch.setattr(large_files, "IN_MEMORY", CsvLimits(0, 0, 0))
+
+
+async def upload(session: Session, store: Store, data: bytes) -> str:
+    """Upload a file; return the id of the upload."""
+    ticket = await session.dataset_files.upload(USA, len(data))
+    await put_file(store.files, dict(ticket.form.fields)["key"], data)
+    return ticket.id
+
+
+async def begin_load(
+    session: Session, store: Store, dataset: ReferenceDataset, data: bytes = CSV
+) -> Job:
+    """Upload a file and begin its load."""
+    id = await upload(session, store, data)
+    content = draft_content(COLUMNS, None)
+    return await session.dataset_loads.begin(dataset.id, dataset.version, content, id)
+
+
+async def loaded_dataset(
+    session: Session, store: Store, name: str = "fuels", data: bytes = CSV
+) -> ReferenceDataset:
+    """A dataset of `/usa` whose second version is loaded."""
+    first = await lookup_dataset(session, USA, name, gas="2")
+    await begin_load(session, store, first, data)
+    assert await store.run_jobs("w") == 1
+    return await session.datasets.reading.one(first.id)
