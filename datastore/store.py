@@ -483,6 +483,7 @@ class Store:
             part_files=self.part_files,
             quotas=self.quotas,
             shards=self.shards,
+            dataset_limits=self.dataset_limits,
         )
 
     @property

@@ -43,7 +43,7 @@ function JobCard({ job }: { job: JobFactsFragment }) {
         <span className="row middle">
           {formatName(job.kind)} <StateBadge state={job.state} />
         </span>
-        {isOpen && job.kind === "IMPORT_AUDIO" ? (
+        {isOpen && (job.kind === "IMPORT_AUDIO" || job.kind === "LOAD_DATASET") ? (
           <button
             type="button"
             className="button danger"

@@ -66,6 +66,7 @@ class IndexBuild:
         self._keys = [names.index(key) for key in content.keys]
         self._connection: sqlite3.Connection | None = None
         self._is_stopped = False
+        self.has_begun = False
         self.read_bytes = 0
 
     def stop(self) -> None:
@@ -81,6 +82,7 @@ class IndexBuild:
 
         Raises UnreadableCsv for a file that breaks rules, and Unavailable if the disk is full.
         """
+        self.has_begun = True
         self._reader.require_size(self._csv.stat().st_size)
         connection = sqlite3.connect(
             self._index, isolation_level=None, check_same_thread=False, cached_statements=0

@@ -12,7 +12,14 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.build_index import BLOCK_BYTES, IndexBuild
-from penstock.datastore.datasets.csv import IN_MEMORY, CsvLimits, CsvReader, UnreadableCsv
+from penstock.datastore.datasets.csv import (
+    IN_MEMORY,
+    CsvCode,
+    CsvLimits,
+    CsvReader,
+    UnreadableCsv,
+    read_table,
+)
 from penstock.datastore.datasets.files import (
     CONTENT_TYPE,
     CheckedContent,
@@ -24,10 +31,14 @@ from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.objects.port import UNKNOWN_TYPE, Chunks
 from penstock.datastore.records import DatasetContent, ReferenceDataset
 from penstock.datastore.table.commit import Write
+from penstock.datastore.turn_threads import TurnThreads
 
 T = TypeVar("T")
 
 FOLLOW_SECONDS: Final = 1.0
+
+_THREADS: Final = TurnThreads("dataset files", 2, most_of_one=1)
+"""The file of one user leaves a thread to others, however large it is."""
 
 Follower: TypeAlias = Callable[[int], Awaitable[None]]
 """Told about once a second how many bytes of the file are read; what it raises ends the work."""
@@ -85,27 +96,40 @@ class ContentStream:
         Raises Unavailable, and what following raises.
         """
         path = self.folder / "content.csv"
-        index = self.folder / "content.rows"
         reader = CsvReader(content.columns, content.keys, self.limits)
         try:
             copying = _copy(chunks, path, reader)
             digest, size = await keep_following(copying, partial(self.follow, 0))
             content = replace(content, checksum=digest, size_bytes=size)
-            count = await self._build(IndexBuild(path, index, content, self.limits))
+            if size <= IN_MEMORY.size and (small := await self._check_in_memory(content, path)):
+                return small
+            return await self._check_with_index(content, path)
         except UnreadableCsv as error:
             return CheckedContent(content, error.problems, None)
-        content = replace(content, row_count=count)
-        if _fits_in_memory(content):
-            data = await asyncio.to_thread(path.read_bytes)
-            return CheckedContent(content, [], DatasetFile(self.access, data))
-        made = await keep_following(
-            asyncio.to_thread(_hash_file, index), partial(self.follow, size)
+
+    async def _check_in_memory(self, content: DatasetContent, path: Path) -> CheckedContent | None:
+        """Check a file of few bytes; None if it has too many rows for the memory."""
+        data = await asyncio.to_thread(path.read_bytes)
+        try:
+            table = await _THREADS.run(partial(read_table, data, content), self._user)
+        except UnreadableCsv as error:
+            if error.problems[-1].code == CsvCode.TOO_MANY_ROWS:
+                return None
+            raise
+        return CheckedContent(
+            replace(content, row_count=table.count), [], DatasetFile(self.access, data)
         )
-        content = replace(content, index_bytes=made[1], index_checksum=made[0])
+
+    async def _check_with_index(self, content: DatasetContent, path: Path) -> CheckedContent:
+        index = self.folder / "content.rows"
+        count = await self._build(IndexBuild(path, index, content, self.limits))
+        hashing = _THREADS.run(partial(_hash_file, index), self._user)
+        digest, size = await keep_following(hashing, partial(self.follow, content.size_bytes))
+        content = replace(content, row_count=count, index_bytes=size, index_checksum=digest)
         return CheckedContent(content, [], LargeFile(self.access, path, index))
 
     async def _build(self, build: IndexBuild) -> int:
-        running = asyncio.ensure_future(asyncio.to_thread(build.run))
+        running = asyncio.ensure_future(_THREADS.run(build.run, self._user))
 
         async def follow() -> None:
             await self.follow(build.read_bytes)
@@ -114,7 +138,13 @@ class ContentStream:
             return await keep_following(asyncio.shield(running), follow)
         finally:
             build.stop()
+            if not build.has_begun:
+                running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+
+    @property
+    def _user(self) -> str:
+        return self.access.caller.user_id
 
 
 async def keep_following(work: Awaitable[T], follow: Callable[[], Awaitable[None]]) -> T:
@@ -127,15 +157,6 @@ async def keep_following(work: Awaitable[T], follow: Callable[[], Awaitable[None
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-
-
-def _fits_in_memory(content: DatasetContent) -> bool:
-    size, rows, fields = IN_MEMORY
-    return (
-        content.size_bytes <= size
-        and content.row_count <= rows
-        and content.row_count * len(content.columns) <= fields
-    )
 
 
 async def _copy(chunks: AsyncIterable[bytes], path: Path, reader: CsvReader) -> tuple[str, int]:

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from penstock.datastore.clock import Clock
+from penstock.datastore.datasets.csv import LARGEST, CsvLimits
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.executions.claims import ClaimLost, Claims, with_end_state
@@ -55,6 +56,7 @@ class ExecutionWorker:
     part_files: PartFiles = field(default_factory=lambda: PartFiles(RowsEngine()))
     quotas: Quotas = field(default_factory=Quotas)
     shards: int = SHARDS
+    dataset_limits: CsvLimits = LARGEST
 
     async def run_all(self) -> int:
         """Run executions until none is ready; return the number of executions it claimed."""
@@ -114,7 +116,14 @@ class ExecutionWorker:
             self.tables,
             self.engine,
             claimed,
-            DatasetOutput(self.table, self.files, self.clock, self.quotas, self.shards),
+            DatasetOutput(
+                self.table,
+                self.files,
+                self.clock,
+                self.quotas,
+                self.shards,
+                self.dataset_limits,
+            ),
             self.part_files,
         )
         running = asyncio.create_task(work.run())

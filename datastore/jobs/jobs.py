@@ -93,8 +93,8 @@ class Job(StoredRecord, frozen=True, kw_only=True):
     `done` counts the finished steps out of `total`, which is None until the work is counted. A step
     is a group, or a resource in one group; in an import it is one object below `prefix` in the
     bucket of `connection`; in a deletion of `samples` it is one sample, and there is no total; in a
-    `renaming` it is one track, and in a `load` a megabyte of the file. `problems` are the rules that
-    the file of a load breaks.
+    `renaming` it is one track, and in a `load` one megabyte. `problems` are the rules that the file
+    of a load breaks.
     `cursor` is the position at which the next worker continues.
     """
 

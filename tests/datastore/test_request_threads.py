@@ -31,6 +31,8 @@ ALLOWED = {
     "datastore/audio/transcoding/converted_streams.py": FILES,
     "datastore/audio/transcoding/ffmpeg.py": "has threads of its own, for which callers take turns",
     "datastore/aws_session.py": START,
+    "datastore/datasets/index_files.py": FILES,
+    "datastore/datasets/large_files.py": FILES,
     "datastore/dynamodb/raw_client.py": START,
     "datastore/executions/row_engine.py": WORKER,
     "datastore/executions/run_one.py": WORKER,

@@ -6,19 +6,22 @@ there are both or none, and no version twice.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
-from penstock.datastore.datasets.csv import MAX_BYTES
-from penstock.datastore.datasets.files import CheckedContent, DatasetFiles
+from penstock.datastore.datasets.csv import CsvLimits, dataset_problems
+from penstock.datastore.datasets.files import CheckedContent, draft_content
+from penstock.datastore.datasets.large_files import ContentStream
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, QuotaExceeded
 from penstock.datastore.executions.files import output_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.objects.port import Files
 from penstock.datastore.quotas.quotas import Quotas
-from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
+from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset, ValueType
 from penstock.datastore.resources.writing.writer import ResourceWriter
 from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.datastore.scratch_folders import scratch_folder
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.datastore.table.port import Table
@@ -35,6 +38,7 @@ class DatasetOutput:
     clock: Clock
     quotas: Quotas
     shards: int
+    limits: CsvLimits
 
     async def write(
         self,
@@ -48,12 +52,22 @@ class DatasetOutput:
         Raises InputRefused for an output that is no dataset, or if the dataset takes none.
         """
         access = self._access_of(execution, sink)
-        brought = await self._read_output(access, execution, plan, sink)
+        with scratch_folder("output") as folder:
+            brought = await self._read_output(access, execution, _content_of(plan, sink), folder)
+            await self._write_version(access, sink.id, brought, end)
+
+    async def _write_version(
+        self,
+        access: Access,
+        id: str,
+        brought: CheckedContent,
+        end: Callable[[ReferenceDataset], Sequence[Write]],
+    ) -> None:
         if brought.problems:
             raise _refusal(brought.problems)
         writing = ResourceWriter(REFERENCE_DATASET, access).with_attachment(brought.file)
         try:
-            await writing.replace_content(sink.id, {"content": brought.content}, end)
+            await writing.replace_content(id, {"content": brought.content}, end)
         except NotFound:
             raise InputRefused("DATASET_GONE", "The reference dataset was deleted.") from None
         except Invalid as invalid:
@@ -62,14 +76,13 @@ class DatasetOutput:
             raise InputRefused(exceeded.code, str(exceeded)) from None
 
     async def _read_output(
-        self, access: Access, execution: Execution, plan: TransformPlan, sink: DatasetSink
+        self, access: Access, execution: Execution, content: DatasetContent, folder: Path
     ) -> CheckedContent:
-        columns = [
-            DatasetColumn(name=step.name, type=ValueType(step.type.value)) for step in plan.steps
-        ]
-        chunks = self.files.read(output_key(execution), end=MAX_BYTES + 1)
-        data = b"".join([chunk async for chunk in chunks])
-        return await DatasetFiles(access).check_data(columns, sink.key, data, "csv")
+        """Check the output; one that is too large for the memory gets an index."""
+        if dataset_problems(content):  # The check of the whole dataset reports these.
+            return CheckedContent(content, [], None)
+        stream = ContentStream(access, folder, self.limits, _follow_nothing)
+        return await stream.check(content, self.files.read(output_key(execution)))
 
     def _access_of(self, execution: Execution, sink: DatasetSink) -> Access:
         """The creator's access to the dataset, as it was when the execution was started."""
@@ -84,6 +97,17 @@ class DatasetOutput:
             quotas=self.quotas,
             shards=self.shards,
         )
+
+
+def _content_of(plan: TransformPlan, sink: DatasetSink) -> DatasetContent:
+    columns = [
+        DatasetColumn(name=step.name, type=ValueType(step.type.value)) for step in plan.steps
+    ]
+    return draft_content(columns, sink.key)
+
+
+async def _follow_nothing(_read_bytes: int) -> None:
+    """Let the work go on: the heartbeats of the execution tell whether it may."""
 
 
 def _refusal(problems: Sequence[FieldProblem]) -> InputRefused:

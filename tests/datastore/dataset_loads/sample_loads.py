@@ -22,7 +22,7 @@ CSV = b"k,v\n" + b"".join(b"key %d,%d.50\n" % (n, n) for n in range(300))
 @pytest.fixture
 def index_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is small enough to be looked up in memory."""
-    monkeypatch.setattr(large_files, "IN_MEMORY", CsvLimits(0, 0, 0))
+    monkeypatch.setattr(large_files, "IN_MEMORY", CsvLimits(-1, 0, 0))
 
 
 async def upload(session: Session, store: Store, data: bytes) -> str:

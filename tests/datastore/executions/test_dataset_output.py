@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from msgspec.structs import replace as changed
 
+from penstock.datastore.datasets.csv import CsvLimits
 from penstock.datastore.errors import InUse, Invalid, NotPermitted
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.records import Execution
@@ -27,6 +29,7 @@ from penstock.datastore.records import (
 from penstock.datastore.roles import Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
+from tests.datastore.dataset_loads.sample_loads import index_always
 from tests.datastore.datasets.sample_datasets import lookup_dataset
 from tests.datastore.executions.sample_executions import (
     EVE,
@@ -53,6 +56,8 @@ from tests.support.sample_resources import (
     on_sqlite,
 )
 from tests.support.table_interceptors import ProcessDied
+
+__all__ = ["index_always"]
 
 INPUT = b"fuel,kg\ngas,2\noil,3.50\n"
 LATER = timedelta(minutes=5)
@@ -248,3 +253,21 @@ async def test_outputs_without_keys_and_datasets_out_of_sight_are_refused(store:
         )
     assert [one.code for one in refused.value.problems] == ["UNKNOWN_DATASET"]
     assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_an_output_that_is_too_large_for_the_memory_gets_an_index(
+    store: Store, index_always: None
+) -> None:
+    pipeline, dataset = await writing_pipeline(store)
+    over = await finished_execution(store, pipeline, INPUT)
+    assert over.state == "success"
+    made = await store.open_session(SUPER).datasets.reading.one(dataset.id)
+    assert (made.version, made.content.row_count, made.content.is_indexed) == (2, 2, True)
+    rows = await store.dataset_cache.rows(store.files, made)
+    assert rows.find("oil", None) == Decimal("3.5")
+    few = replace(store, dataset_limits=CsvLimits(10**6, 1, 10**6))
+    refused = await finished_execution(few, pipeline, INPUT + b"air,1\n")
+    assert (refused.state, refused.code) == ("failed", "TOO_MANY_ROWS")
+    assert (await store.open_session(SUPER).datasets.reading.one(dataset.id)).version == 2
+    assert await faults(store.table) == []
