@@ -88,8 +88,8 @@ def test_what_is_no_host_is_refused(host: str) -> None:
     [
         ("http://a:80/b", False),
         ("HTTPS://A:80/b", False),
-        ("http://a:80", False),
-        ("http://a:80?b", False),
+        ("http://a:80", True),
+        ("http://a:80?b", True),
         ("*", False),
         ("http://a/b", True),
         ("http://b:80/b", True),
