@@ -15,6 +15,7 @@ from msgspec.structs import asdict, replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
+from penstock.datastore.audio.artwork.folder_covers import FolderCovers, is_folder_cover
 from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.edit_tracks import TrackEditor
 from penstock.datastore.audio.endpoint_rules import unusable_endpoint
@@ -122,7 +123,8 @@ REPLACED: Final = ObjectState(None, is_upload=False)
 
 async def import_audio(access: Access, lease: JobLease, sources: AudioSources) -> None:
     """Do the job of a lease, as the user who began it."""
-    await _AudioImport(access, lease, sources, Semaphore(CONCURRENT_READS)).run()
+    reading, covers = Semaphore(CONCURRENT_READS), FolderCovers(access)
+    await _AudioImport(access, lease, sources, reading, covers).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ class _AudioImport:
     lease: JobLease
     sources: AudioSources
     reading: Semaphore
+    folder_covers: FolderCovers
 
     async def run(self) -> None:
         """Import the objects step by step; after MAX_TURN_SECONDS, pause for other jobs."""
@@ -200,6 +203,8 @@ class _AudioImport:
         job = self.lease.job
         # The key of a folder ends in a slash.
         entries = [entry for entry in entries if not entry.key.endswith("/")]
+        if job.connection is not None:
+            entries = [entry for entry in entries if not is_folder_cover(entry.key)]
         async with self._open_source() as source:
             keys = [entry.key for entry in entries]
             states = await self._registrar.find_states(source.bucket, keys, job.connection)
@@ -302,7 +307,7 @@ class _AudioImport:
 
     @property
     def _registrar(self) -> UploadRegistrar:
-        return UploadRegistrar(self.access, self.sources)
+        return UploadRegistrar(self.access, self.sources, self.folder_covers)
 
 
 def _require_few(objects: int) -> None:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.upload_forms import FormTerms, open_form
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
+from penstock.datastore.audio.artwork.folder_covers import FolderCovers
 from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import (
@@ -75,10 +76,14 @@ class ObjectState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UploadRegistrar:
-    """Uploads and registrations for the caller's library."""
+    """Uploads and registrations for the caller's library.
+
+    `folder_covers` remembers those of a bucket from which many objects are read.
+    """
 
     access: Access
     sources: AudioSources
+    folder_covers: FolderCovers | None = None
 
     async def upload(self, file_name: str, content_type: str = UNKNOWN_TYPE) -> UploadTicket:
         """Allow one upload of at most MAX_UPLOAD bytes among the caller's objects."""
@@ -163,6 +168,10 @@ class UploadRegistrar:
         scan = TagScan(source, object_key, stat.size, {}, ScanBudget(self._user, self.access.work))
         scanned = await _run_scan(scan, title)
         parsed = scanned.parsed
+        artwork = await CoverStore(self.access).keep(parsed.picture)
+        if artwork is None and connection_id is not None:
+            covers = self.folder_covers or FolderCovers(self.access)
+            artwork = await covers.find(source, object_key)
         file = AudioFile(
             bucket=source.bucket,
             object_key=object_key,
@@ -174,7 +183,7 @@ class UploadRegistrar:
             sample_rate=parsed.sample_rate,
             size=stat.size,
             etag=stat.etag,
-            artwork=await CoverStore(self.access).keep(parsed.picture),
+            artwork=artwork,
         )
         return TrackDraft(parsed.tags, file)
 

@@ -13,6 +13,7 @@ from penstock.datastore.audio import import_job
 from penstock.datastore.audio.endpoint_rules import EndpointRules, unusable_endpoint
 from penstock.datastore.audio.imports import open_imports
 from penstock.datastore.audio.library import BucketAccess
+from penstock.datastore.audio.object_keys import artwork_key
 from penstock.datastore.audio.records import ImportFailureCode, Tags
 from penstock.datastore.clock import Clock
 from penstock.datastore.dynamodb import retry
@@ -27,8 +28,9 @@ from penstock.datastore.quotas.usage import sum_user
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
+from penstock.server.samples.sounds.tags import png
 from tests.datastore.audio.sample_library import BOB, drift, library_rows, listener
-from tests.datastore.audio.sample_uploads import open_files, single_chunk, sound
+from tests.datastore.audio.sample_uploads import COVER, content_of, open_files, single_chunk, sound
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import Watch, walk
 from tests.support.stores import REGION, moto_endpoint, open_table
@@ -139,6 +141,50 @@ async def test_a_bucket_of_the_user_is_imported_by_its_connection(
     tracks = await walk(library.lists.audios, 100)
     assert {track.connection_id for track in tracks} == {connection.id}
     assert sorted(track.object_key for track in tracks) == [f"music/{n}.mp3" for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("pictures", "chosen"),
+    [
+        ({"Folder.JPG": 2, "cover.png": 1, "back.png": 3}, 1),
+        ({"Front.jpeg": 2, "deeper/cover.png": 1}, 2),
+        ({"coverart.png": 1, "cover.txt": 2, "cover": 3}, None),
+        ({"cover.png": None}, None),
+    ],
+)
+async def test_a_picture_beside_tracks_is_the_cover_of_those_without_one(
+    store: Store, tmp_path: Path, pictures: dict[str, int | None], chosen: int | None
+) -> None:
+    async with open_files("s3", tmp_path) as theirs:
+        for n in range(2):
+            await theirs.write(f"music/a/{n}.mp3", single_chunk(song(n)), content_type="a/b")
+        own = sound("mp3", 0.1, Tags(title="own"), COVER)
+        await theirs.write("music/a/own.mp3", single_chunk(own), content_type="a/b")
+        await theirs.write("music/b/2.mp3", single_chunk(song(2)), content_type="a/b")
+        for name, colour in pictures.items():
+            content = b"no picture" if colour is None else png(colour, 0, 0)
+            await theirs.write(f"music/a/{name}", single_chunk(content), content_type="a/b")
+        library = listener(store)
+        connection = await library.connections.add_keys(
+            "n", theirs.bucket, REGION, KEYS, moto_endpoint()
+        )
+        job = await library.importing.begin(connection.id, "music/")
+        await store.run_jobs("worker")
+        await theirs.write("music/a/added.mp3", single_chunk(song(7)), content_type="a/b")
+        added = await library.registering.register("music/a/added.mp3", connection.id)
+    tracks = {track.title: track.artwork for track in await walk(library.lists.audios, 100)}
+    assert len(tracks) == 5
+    assert tracks["t2"] is None
+    assert tracks["t0"] == tracks["t1"] == added.artwork != tracks["own"]
+    if chosen is None:
+        assert tracks["t0"] is None
+    else:
+        key = artwork_key("ann", str(tracks["t0"]))
+        assert await content_of(store.files, key) == png(chosen, 0, 0)
+    assert await content_of(store.files, artwork_key("ann", str(tracks["own"]))) == COVER
+    failures = await walk(lambda w: library.import_reports.page(job.id, w))
+    unknown = {"back.png", "coverart.png", "cover.txt", "cover"} & pictures.keys()
+    assert {failure.object_key.rpartition("/")[2] for failure in failures} == unknown
 
 
 async def test_an_import_whose_bucket_is_gone_or_silent_is_given_up(
