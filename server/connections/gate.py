@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from enum import IntEnum, StrEnum
 from itertools import chain, islice
+from math import inf
 from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.periodic import PeriodicTask, run_periodically
@@ -18,6 +19,13 @@ RESERVE: Final = 16
 
 MAX_BEGINS: Final = 8
 """Requests that begin in one turn of the event loop, besides those for health."""
+
+COMING_SECONDS: Final = 0.005
+"""The time behind a new connection in which one request begins in a turn.
+
+The loop accepts one connection of a listener in each turn, so that others wait for as many turns as
+there are connections before them.
+"""
 
 MAX_HELD_BYTES: Final = 32 * 2**20
 """The most memory for what is not yet handed on, of all connections together."""
@@ -151,6 +159,7 @@ class ConnectionGate:
         self._clock = clock or asyncio.get_running_loop().time
         self._begins: deque[Callable[[], None]] = deque()
         self._begun = 0
+        self._came_at = -inf
         self._open: set[WaitingConnection] = set()
         self._busy: set[WaitingConnection] = set()
         self._seconds = [limits[stage] for stage in Stage]
@@ -175,6 +184,7 @@ class ConnectionGate:
         if len(self._open) >= self.most + RESERVE:
             return False
         self._open.add(connection)
+        self._came_at = self._clock()
         self.move(connection, None, Stage.FIRST_HEAD)
         return True
 
@@ -236,12 +246,16 @@ class ConnectionGate:
 
         It waits if others do, or if as many have begun in this turn of the event loop as may.
         """
-        if self._begins or self._begun >= MAX_BEGINS:
+        if self._begins or self._begun >= self._most_begins:
             return False
         if not self._begun:
             asyncio.get_running_loop().call_soon(self._end_turn)
         self._begun += 1
         return True
+
+    @property
+    def _most_begins(self) -> int:
+        return 1 if self._clock() - self._came_at < COMING_SECONDS else MAX_BEGINS
 
     def _end_turn(self) -> None:
         self._begun = 0
@@ -249,15 +263,16 @@ class ConnectionGate:
     def begin_later(self, begin: Callable[[], None]) -> None:
         """Begin a request in its turn.
 
-        A few begin in each turn of the event loop, so that new connections are soon accepted, and
-        requests for health, which wait for none, are soon answered.
+        A few begin in each turn of the event loop, and one while connections come, so that new ones
+        are soon accepted, and requests for health, which wait for none, are soon answered.
         """
         self._begins.append(begin)
         if len(self._begins) == 1:
             asyncio.get_running_loop().call_soon(self._begin_some)
 
     def _begin_some(self) -> None:
-        begins = [self._begins.popleft() for _ in range(min(MAX_BEGINS, len(self._begins)))]
+        count = min(self._most_begins, len(self._begins))
+        begins = [self._begins.popleft() for _ in range(count)]
         if self._begins:
             asyncio.get_running_loop().call_soon(self._begin_some)
         for begin in begins:
