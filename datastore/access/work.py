@@ -69,6 +69,9 @@ CALL_UNITS: Final = {StoreKind.EMBEDDED: 2, StoreKind.DYNAMODB: 8}
 MATCHED_ROWS: Final = 2
 """Rows of words that are read and compared with a part of a name, in one unit."""
 
+CONVERTED_SOUND: Final = 200
+"""Seconds of sound that FFmpeg converts in a second of processor time, or less."""
+
 CPU_SECONDS: Final = 0.000_04
 """Seconds of CPU time in one unit, for work whose time nothing but a clock tells."""
 
@@ -142,6 +145,11 @@ def matching_units(rows: int) -> int:
 def cpu_units(seconds: float) -> int:
     """Return the units of so many seconds of CPU time."""
     return round(seconds / CPU_SECONDS)
+
+
+def conversion_units(duration_ms: int) -> int:
+    """Return the units of converting sound of this length, or less than these."""
+    return cpu_units(duration_ms / 1000 / CONVERTED_SOUND)
 
 
 def worker_units(seconds: float) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import cpu_units
+from penstock.datastore.access.work import conversion_units, cpu_units
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import converted_key
 from penstock.datastore.audio.records import Audio
@@ -55,7 +55,8 @@ class ConvertedStreams:
         """Sign a GET of a track as it is, or of its converted copy, which is made if need be.
 
         A call that is cut off leaves the conversion running, and the next one waits for it. Raises
-        IllegalState if the server converts nothing, or cannot convert this file.
+        IllegalState if the server converts nothing, or cannot convert this file, and RateLimited
+        before a conversion begins or waits.
         """
         if conversion is None:
             return await StreamSigner(self.access, self.sources).sign_stream(track)
@@ -75,12 +76,15 @@ class ConvertedStreams:
     async def _make(self, track: Audio, conversion: Conversion, name: str) -> None:
         if track.size > MAX_SOURCE:
             raise LimitExceeded("bytes of a file to convert", MAX_SOURCE, track.size)
+        # Paid before it waits: a caller who is in debt for the last one lets no more wait.
+        prepaid = conversion_units(track.duration_ms)
+        self.access.work.spend_more(prepaid)
         async with self.transcoder.turn(self._user):
             with scratch_folder("audio") as folder:
                 source, target = folder / "source", folder / "target"
                 await self._fetch(track, source)
                 ended = await self.transcoder.convert(source, track.format, target, conversion)
-                self.access.work.owe(cpu_units(ended.seconds))
+                self.access.work.owe(max(0, cpu_units(ended.seconds) - prepaid))
                 if not ended.succeeded:
                     words = "The sound of this file cannot be converted."
                     raise IllegalState(words, "UNCONVERTIBLE")

@@ -2,9 +2,10 @@
 
 import os
 import resource
+import signal
 import subprocess
 import sys
-from asyncio import get_running_loop
+from asyncio import CancelledError, get_running_loop
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -101,7 +102,12 @@ class FFmpeg:
         self, source: Path, format: AudioFormat, target: Path, conversion: Conversion
     ) -> ConversionResult:
         arguments = [self._command, *_arguments(source, format, target, conversion)]
-        return await get_running_loop().run_in_executor(self._threads, _run, arguments)
+        process = _LimitedProcess(arguments)
+        try:
+            return await get_running_loop().run_in_executor(self._threads, process.run)
+        except CancelledError:
+            process.end()  # A server that stops waits for its threads.
+            raise
 
 
 def _arguments(
@@ -117,29 +123,55 @@ def _arguments(
     return (*reading, *source_of, *chosen, *sound, "-f", encoding.container, f"file:{target}")
 
 
-def _run(arguments: Sequence[str]) -> ConversionResult:
-    """Run a process with limits of its own, and end it with its time; blocks its thread."""
-    try:
-        process = subprocess.Popen(  # noqa: S603 - the command is the operator's
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={},
-            start_new_session=True,
-        )
-    except OSError as error:
-        words = "The program that PENSTOCK_FFMPEG names cannot be started."
-        raise IllegalState(words, "NO_TRANSCODER") from error
-    _limit_process(process.pid)
-    alarm = Timer(2 * MAX_SECONDS, process.kill)
-    alarm.start()
-    try:
-        _, status, used = os.wait4(process.pid, 0)
-    finally:
-        alarm.cancel()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return ConversionResult(process.returncode == 0, used.ru_utime + used.ru_stime)
+class _LimitedProcess:
+    """A process with limits of its own, which ends with its time, or from outside."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._arguments = arguments
+        self._pid: int | None = None
+        self._is_ended = False
+
+    def end(self) -> None:
+        """End the process at once, also one that is to begin; from any thread."""
+        self._is_ended = True
+        self._kill()
+
+    def run(self) -> ConversionResult:
+        """Run the process to its end; blocks its thread."""
+        process = self._start()
+        self._pid = process.pid
+        if self._is_ended:
+            self._kill()
+        _limit_process(process.pid)
+        alarm = Timer(2 * MAX_SECONDS, self.end)
+        alarm.start()
+        try:
+            _, status, used = os.wait4(process.pid, 0)
+        finally:
+            self._pid = None
+            alarm.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return ConversionResult(process.returncode == 0, used.ru_utime + used.ru_stime)
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        try:
+            return subprocess.Popen(  # noqa: S603 - the command is the operator's
+                self._arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={},
+                start_new_session=True,
+            )
+        except OSError as error:
+            words = "The program that PENSTOCK_FFMPEG names cannot be started."
+            raise IllegalState(words, "NO_TRANSCODER") from error
+
+    def _kill(self) -> None:
+        pid = self._pid
+        if pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def _limit_process(pid: int) -> None:

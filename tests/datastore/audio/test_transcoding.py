@@ -1,6 +1,7 @@
 """Tracks are converted by a real FFmpeg, once, in bounds; copies are kept for days and swept."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 from imageio_ffmpeg import get_ffmpeg_exe
 from msgspec import structs
 
-from penstock.datastore.access.work import cpu_units
+from penstock.datastore.access.work import conversion_units, cpu_units
 from penstock.datastore.audio.records import Audio, AudioFormat
 from penstock.datastore.audio.tag_reader import TagScan
 from penstock.datastore.audio.transcoding import ffmpeg
@@ -23,7 +24,7 @@ from penstock.datastore.audio.transcoding.formats import (
     choose_conversion,
 )
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import BadArgument, IllegalState
+from penstock.datastore.errors import BadArgument, IllegalState, RateLimited
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
@@ -204,7 +205,53 @@ async def test_the_time_of_a_conversion_is_paid_however_it_ends(
     timed = replace(store, transcoder=CountedTranscoder(succeeded=succeeded, seconds=2.0))
     with nullcontext() if succeeded else pytest.raises(IllegalState):
         await timed.open_session(ANN, account).audio.converting.sign(track, OPUS)
-    assert account.owed == cpu_units(2.0)
+    assert account.taken == conversion_units(track.duration_ms) == 125
+    assert account.owed == cpu_units(2.0) - 125
+
+
+@on_sqlite
+async def test_a_caller_in_debt_lets_no_conversion_wait(store: Store) -> None:
+    track, counted = await track_of(store), CountedTranscoder()
+    counted.may_end.clear()
+    account = Account(most=conversion_units(track.duration_ms))
+    converting = replace(store, transcoder=counted).open_session(ANN, account).audio.converting
+    first = asyncio.create_task(converting.sign(track, OPUS))
+    await until(lambda: counted.made == 1)
+    before = await contents(store.table)
+    for bit_rate in (48, 64, 96):
+        with pytest.raises(RateLimited):
+            await converting.sign(track, Conversion(StreamFormat.OPUS, bit_rate))
+    assert (counted.made, account.taken, account.owed) == (1, 125, 0)
+    assert await contents(store.table) == before
+    counted.may_end.set()
+    made = await first
+    # What is made already costs nothing more.
+    again = await converting.sign(track, OPUS)
+    assert key_behind(store.files, again.url) == key_behind(store.files, made.url)
+
+
+async def test_a_conversion_that_is_cancelled_ends_its_process(tmp_path: Path) -> None:
+    program, pid_file = tmp_path / "endless", tmp_path / "pid"
+    program.write_text(
+        f"#!/bin/sh\necho $$ > {pid_file}.new; mv {pid_file}.new {pid_file}\nwhile :; do :; done\n"
+    )
+    program.chmod(0o700)
+    converting = FFmpeg(str(program), 1)
+    running = asyncio.create_task(converting.convert(tmp_path, AudioFormat.FLAC, tmp_path, OPUS))
+    await until(pid_file.exists)
+    pid = int(pid_file.read_text())
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await until(lambda: not is_alive(pid))
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @on_sqlite
