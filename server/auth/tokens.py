@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, Protocol
 
-import httpx
 import msgspec
 from cachetools import LRUCache
 from joserfc import jws
@@ -22,6 +21,7 @@ from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
 from penstock.server.auth.dev_tokens import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
 from penstock.server.auth.jwks import Jwks
+from penstock.server.core.http_client import open_http_client
 from penstock.server.settings.settings import Settings
 
 MAX_CACHED_TOKENS: Final = 10_000
@@ -215,7 +215,7 @@ async def open_authenticator(settings: Settings) -> AsyncIterator[Authenticator]
     if settings.issuer is None or settings.audience is None:
         yield dev_authenticator(settings)
         return
-    async with httpx.AsyncClient() as http:
+    async with open_http_client() as http:
         rules = TokenRules(
             issuer=settings.issuer,
             audience=settings.audience,

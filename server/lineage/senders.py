@@ -11,9 +11,15 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 
+from penstock.server.core.http_client import open_http_client
 from penstock.server.lineage.delivery import Sender, Sending
 
 TIMEOUT_SECONDS: Final = 5.0
+"""The longest silence of a catalogue."""
+
+ANSWER_SECONDS: Final = 15.0
+"""The time for a request and its whole answer, with whatever stands before it."""
+
 MAX_ANSWER: Final = 65_536
 """The bytes of an answer beyond which its connection is closed and not used again."""
 
@@ -34,12 +40,15 @@ class HttpSender:
 
     async def send(self, event: bytes) -> Sending:
         try:
-            async with self._client.stream(
-                "POST", self._url, content=event, headers=self._headers
-            ) as answer:
+            async with (
+                asyncio.timeout(ANSWER_SECONDS),
+                self._client.stream(
+                    "POST", self._url, content=event, headers=self._headers
+                ) as answer,
+            ):
                 await _read_some(answer)
                 return self._judge(answer.status_code)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL) as error:
             logger.warning("the catalogue of data is not reached: %s", type(error).__name__)
             return Sending.TRY_AGAIN
 
@@ -92,5 +101,5 @@ async def open_sender(url: str, key: str | None) -> AsyncIterator[Sender]:
     if parts.scheme == "file":
         yield FileSender(Path(unquote(parts.path)))
         return
-    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False) as client:
+    async with open_http_client(timeout=TIMEOUT_SECONDS) as client:
         yield HttpSender(client, url, key)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import httpx
@@ -11,7 +11,9 @@ import msgspec
 import pytest
 
 from penstock.datastore.errors import Unavailable
+from penstock.server.core.http_client import open_http_client
 from penstock.server.lineage import delivery as module
+from penstock.server.lineage import senders
 from penstock.server.lineage.delivery import Delivery, Outcome, Sending, delay_of
 from penstock.server.lineage.events import EventType, Job, LineageEvent, Run
 from penstock.server.lineage.senders import FileSender, HttpSender
@@ -215,6 +217,35 @@ async def test_a_catalogue_that_is_not_reached_is_tried_again_and_the_key_not_lo
         assert await sender.send(b"{}") is AGAIN
     assert "not reached: ConnectError" in caplog.text
     assert "k3y" not in caplog.text
+
+
+async def test_cookies_of_a_catalogue_are_not_kept() -> None:
+    seen: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers.get("cookie"))
+        headers = {"set-cookie": f"a{len(seen)}=x"}
+        return httpx.Response(200, headers=headers, stream=httpx.ByteStream(b""))
+
+    async with open_http_client(transport=httpx.MockTransport(answer)) as client:
+        for _ in range(3):
+            assert await HttpSender(client, "https://c.example/").send(b"{}") is SENT
+        assert len(client.cookies.jar) == 0
+    assert seen == [None] * 3
+
+
+async def test_an_answer_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(senders, "ANSWER_SECONDS", 0.01)
+
+    class Endless(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            while True:
+                yield b""
+                await asyncio.sleep(0)
+
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=Endless()))
+    async with open_http_client(transport=transport) as client:
+        assert await HttpSender(client, "https://c.example/").send(b"{}") is AGAIN
 
 
 async def test_a_file_gets_a_line_for_each_event(tmp_path: Path) -> None:
