@@ -97,10 +97,33 @@ def _config(place: BucketLocation, sockets: SocketFactory | None) -> Any:
 
 COPY_SECONDS = 600.0
 CHUNK_BYTES = 64 * 1024
+LEAST_SPEED = 16 * 1024
+"""The bytes of a second that a store has to send, beyond the seconds of a call."""
+
 PART_BYTES = 8 * 1024 * 1024
 
 _ABSENT = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
 _INTERRUPTED = (*LOST_ANSWER, IncompleteReadError)
+
+
+class _Pace:
+    """The time that a store may take for the content of a file, beyond what its readers take."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+
+    async def follow(self, body: Any) -> Chunks:
+        """Pass on the content of an answer; raises Unavailable if it comes too slowly."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            began = clock()
+            chunk = await body.read(CHUNK_BYTES)
+            if not chunk:
+                return
+            self._left += len(chunk) / LEAST_SPEED - (clock() - began)
+            if self._left < 0:
+                raise Unavailable("The store of files sends too slowly.")
+            yield chunk
 
 
 class CorsRule(NamedTuple):
@@ -211,12 +234,12 @@ class S3Files:
         if answer is not None and "ETag" not in answer:
             raise _unreadable_answer()
         pinned = {"IfMatch": answer["ETag"]} if answer else {}
-        attempts = self._new_attempts()
+        attempts, pace = self._new_attempts(), _Pace(self._patience.call_seconds)
         while answer is not None:
             before = start
             try:
                 async with answer["Body"]:
-                    while chunk := await answer["Body"].read(CHUNK_BYTES):
+                    async for chunk in pace.follow(answer["Body"]):
                         start += len(chunk)
                         yield chunk
                 return
