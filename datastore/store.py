@@ -67,6 +67,7 @@ from penstock.datastore.manifest.lists import (
     find_troubled_manifests,
 )
 from penstock.datastore.manifest.manifests import Manifests
+from penstock.datastore.manifest.new_types import NewTypes
 from penstock.datastore.manifest.recovery import Recovery
 from penstock.datastore.manifest.runs import OutputFolders, Runs
 from penstock.datastore.ngsi.repository import IngestRepository, SinkAccess
@@ -332,6 +333,10 @@ class Session:
     @cached_property
     def run_consumers(self) -> Consumers:
         return Consumers(self.runs)
+
+    @cached_property
+    def new_shred_types(self) -> NewTypes:
+        return NewTypes(self.run_lists)
 
     @cached_property
     def run_folders(self) -> RunFolders:

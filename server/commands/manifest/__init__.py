@@ -9,6 +9,7 @@ manifest = App(name="manifest", help="Show manifest runs, work on them and relea
 for command, name in (
     (read.list_runs, "list"),
     (read.show, "show"),
+    (read.plan_types, "types"),
     (worker.discover, "discover"),
     (worker.claim, "claim"),
     (worker.heartbeat, "heartbeat"),

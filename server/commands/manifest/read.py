@@ -1,4 +1,4 @@
-"""`penstock manifest list` and `show`."""
+"""`penstock manifest list`, `show` and `types`."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -129,6 +129,22 @@ def show(
     run, events = run_with_session(options, manifest.user, read)
     data = {"run": run_data(run), "history": [event_data(event) for event in events]}
     return CommandOutput(format_run_with_history(run, events), data)
+
+
+def plan_types(
+    *,
+    manifest: ManifestOptions,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> CommandOutput:
+    """Show the shredded types of runs that wait for a Loader, as far as no loaded run had them."""
+    plan = run_with_session(
+        options, manifest.user, lambda session: session.new_shred_types.plan(manifest.name)
+    )
+    new = sum(len(types) for _, types in plan.steps)
+    lines = [f"{plan.waiting} runs wait for a Loader; {new} of their shredded types are new."]
+    lines += [f"{run.run_id}: {', '.join(types)}" for run, types in plan.steps]
+    steps = [{"runId": run.run_id, "types": list(types)} for run, types in plan.steps]
+    return CommandOutput("\n".join(lines), {"waiting": plan.waiting, "newTypes": steps})
 
 
 async def _list_manifests(session: Session, group: GroupPath) -> list[Manifest]:

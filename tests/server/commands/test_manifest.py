@@ -421,3 +421,19 @@ def test_a_dry_run_shows_what_would_happen_and_changes_nothing(
     refused = manifest("loaded", RUN, "--fence", "0", "--loaded-by", "l", "--dry-run")
     assert refused.err.startswith("penstock: ILLEGAL_STATE: ")
     assert rows(tmp_path) == before
+
+
+def test_new_shredded_types_are_planned(manifest: Any) -> None:
+    manifest("discover", RUN, "--added-by", "t")
+    manifest("claim", RUN, "--stage", "transform", "--owner", "w")
+    done = ("--fence", "1", "--saved-to", SAVED_TO, "--shred-type", "a", "--shred-type", "b")
+    manifest("processed", RUN, *done)
+    assert manifest("types").out == (
+        f"1 runs wait for a Loader; 2 of their shredded types are new.\n{RUN}: a, b\n"
+    )
+    assert manifest("types", "--json").data == {
+        "waiting": 1,
+        "newTypes": [{"runId": RUN, "types": ["a", "b"]}],
+    }
+    refused = manifest("types", of="absent")
+    assert (refused.code, refused.out) == (1, "")
