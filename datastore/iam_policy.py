@@ -88,12 +88,13 @@ def server_policy(
 
 
 def user_bucket_statements(
-    kms_key: str | None, *, roles: bool, region: str | None, account: str | None
+    kms_keys: Sequence[str], *, roles: bool, region: str | None, account: str | None
 ) -> list[Statement]:
     """Write the statements for users' own buckets: encrypting their keys, assuming their roles."""
     statements = []
-    if kms_key is not None:
-        statements.append(_statement("Vault", VAULT, _key_arn(kms_key, region, account)))
+    if kms_keys:
+        keys = [_key_arn(key, region, account) for key in kms_keys]
+        statements.append(_statement("Vault", VAULT, *keys))
     if roles:
         # The external id proves to the role for which user it is assumed, so it is required.
         asked = {"Null": {"sts:ExternalId": "false"}}

@@ -71,6 +71,27 @@ class LocalVault:
         """Do nothing: there are no connections."""
 
 
+class RenewedVault:
+    """A vault with a new key, which also opens what was sealed with the key before."""
+
+    def __init__(self, current: Vault, previous: Vault) -> None:
+        self.current: Final = current
+        self._previous: Final = previous
+
+    async def seal(self, secret: bytes, context: SecretContext) -> str:
+        return await self.current.seal(secret, context)
+
+    async def open(self, sealed: str, context: SecretContext) -> bytes:
+        try:
+            return await self.current.open(sealed, context)
+        except TamperedSecret:
+            return await self._previous.open(sealed, context)
+
+    async def close(self) -> None:
+        await self.current.close()
+        await self._previous.close()
+
+
 class NoVault:
     """The vault of a server without a key: it cannot store secrets."""
 

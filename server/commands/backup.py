@@ -13,7 +13,7 @@ from penstock.server.core.command_output import CommandFailed, CommandOutput, Ex
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.ngsi_sink import SAMPLES
 from penstock.server.runtime.stores import FILES
-from penstock.server.settings.key_files import URL_KEY, VAULT_KEY
+from penstock.server.settings.key_files import PREVIOUS_VAULT_KEY, URL_KEY, VAULT_KEY
 from penstock.server.settings.settings import DATABASE, Settings
 
 _TARGET = "Folder of the backup, which is empty or does not exist."
@@ -66,7 +66,7 @@ def _settings(data_dir: Path | None) -> Settings:
 
 
 def data_folder(settings: Settings) -> DataFolder:
-    keys = (URL_KEY, VAULT_KEY, KEY_FILE)
+    keys = (URL_KEY, VAULT_KEY, PREVIOUS_VAULT_KEY, KEY_FILE)
     return DataFolder(settings.data_dir, DATABASE, (SAMPLES,), FILES, keys)
 
 

@@ -49,7 +49,10 @@ def iam(
         settings.table, settings.bucket, region=settings.region, account=account, setup=setup
     )
     found["Statement"] += user_bucket_statements(
-        settings.kms_key, roles=settings.assume_roles, region=settings.region, account=account
+        [key for key in (settings.kms_key, settings.previous_kms_key) if key is not None],
+        roles=settings.assume_roles,
+        region=settings.region,
+        account=account,
     )
     if settings.bucket is not None and settings.ngsi is not False:
         found = with_destinations(found, settings.ngsi_region, account, setup=setup)

@@ -1,14 +1,23 @@
 """`penstock table`: creates the table, checks it, or upgrades its rows."""
 
 import asyncio
+from collections import Counter
 
 from cyclopts import App
 
+from penstock.datastore.access.vault import RenewedVault
+from penstock.datastore.audio.reseal import ResealOutcome, reseal_secrets
 from penstock.datastore.upgrades.upgrade import Page, Step
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
-from penstock.server.runtime.stores import build_store, data_location, open_files, open_table
+from penstock.server.runtime.stores import (
+    build_store,
+    data_location,
+    open_buckets,
+    open_files,
+    open_table,
+)
 from penstock.server.settings.settings import Settings
 
 table = App(name="table", help="Create, check or upgrade the table that holds all data.")
@@ -45,6 +54,35 @@ def upgrade(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa
     where = data_location(settings)
     words = f"The rows have the form of number {number}, {changed} were changed: {where}"
     return CommandOutput(words, {"table": where, "schema": number, "changed": changed})
+
+
+@table.command
+def reseal(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa: B008 - frozen
+    """Encrypt users' keys of their buckets by the new key, after the key was changed.
+
+    Servers go on meanwhile. The key before must still be known; a stopped run can be repeated.
+    """
+    settings = options.settings()
+    found = asyncio.run(_reseal(settings))
+    resealed, unchanged, lost = (found[outcome] for outcome in ResealOutcome)
+    words = f"{resealed} secrets were encrypted anew, {unchanged} had the new key"
+    if lost:
+        words = f"{words}, {lost} open with neither key"
+        raise CommandFailed(f"{words}.", code=ExitCode.STORE)
+    where = data_location(settings)
+    return CommandOutput(f"{words}: {where}", {"resealed": resealed, "unchanged": unchanged})
+
+
+async def _reseal(settings: Settings) -> Counter[ResealOutcome]:
+    async with open_table(settings) as opened, open_buckets(settings) as buckets:
+        vault = buckets.vault
+        if not isinstance(vault, RenewedVault):
+            words = (
+                "There is no key before: name it in PENSTOCK_PREVIOUS_KMS_KEY, or rename vault-key "
+                "to vault-key-previous."
+            )
+            raise CommandFailed(words, code=ExitCode.USAGE)
+        return Counter([outcome async for outcome in reseal_secrets(opened, vault)])
 
 
 async def _upgrade(settings: Settings) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from penstock.datastore.access.access import Budget
 from penstock.datastore.access.open_uploads import UploadLimits
-from penstock.datastore.access.vault import NO_VAULT, LocalVault, Vault
+from penstock.datastore.access.vault import NO_VAULT, LocalVault, RenewedVault, Vault
 from penstock.datastore.access.work import StoreKind
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import BucketAccess
@@ -27,7 +27,7 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.datastore.table.schema_marker import GuardedTable
-from penstock.server.settings.key_files import url_key, vault_key
+from penstock.server.settings.key_files import previous_vault_key, url_key, vault_key
 from penstock.server.settings.settings import DATABASE, Settings
 
 FILES = "files"
@@ -111,13 +111,25 @@ async def open_buckets(settings: Settings) -> AsyncIterator[BucketAccess]:
 
 
 async def _open_vault(settings: Settings) -> Vault:
+    current, previous = await _open_vaults(settings)
+    return current if previous is None else RenewedVault(current, previous)
+
+
+async def _open_vaults(settings: Settings) -> tuple[Vault, Vault | None]:
+    """Open the vault of the key, and that of the key before if there is one."""
     if settings.store == "sqlite":
-        return LocalVault(vault_key(settings.data_dir))
+        before = previous_vault_key(settings.data_dir)
+        current = LocalVault(vault_key(settings.data_dir))
+        return current, None if before is None else LocalVault(before)
     if settings.kms_key is None:
-        return NO_VAULT
+        return NO_VAULT, None
     from penstock.datastore.access.kms_vault import KmsVault  # noqa: PLC0415 - see the top
 
-    return await KmsVault.open_with(settings.kms_key, region=settings.region)
+    current_kms = await KmsVault.open_with(settings.kms_key, region=settings.region)
+    if settings.previous_kms_key is None:
+        return current_kms, None
+    key = settings.previous_kms_key
+    return current_kms, await KmsVault.open_with(key, region=settings.region)
 
 
 async def _open_roles(settings: Settings) -> Roles:

@@ -16,7 +16,9 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "data_dir", "store", "table", "region", "endpoint_url", "dynamodb_",
         "counter_", "seed",
     ),
-    "Files and buckets": ("bucket", "s3_", "kms_", "assume_", "private_", "ffmpeg"),
+    "Files and buckets": (
+        "bucket", "s3_", "kms_", "previous_kms_", "assume_", "private_", "ffmpeg",
+    ),
     "Sign-in": (
         "issuer", "audience", "jwks_url", "algorithms", "roles_", "default_group", "clock_",
         "api_key_",

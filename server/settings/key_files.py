@@ -10,6 +10,7 @@ from pathlib import Path
 
 URL_KEY = "url-key"
 VAULT_KEY = "vault-key"
+PREVIOUS_VAULT_KEY = "vault-key-previous"
 KEY_BYTES = 32
 
 
@@ -69,6 +70,20 @@ def vault_key(data_dir: Path) -> bytes:
     key = _read_or_make(data_dir / VAULT_KEY)
     if len(key) != KEY_BYTES:
         raise BadKeyFile(f"{data_dir / VAULT_KEY} does not have {KEY_BYTES} bytes.")
+    return key
+
+
+def previous_vault_key(data_dir: Path) -> bytes | None:
+    """Return the key that encrypted users' secrets before; None where it was never changed."""
+    path = data_dir / PREVIOUS_VAULT_KEY
+    try:
+        key = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadKeyFile(f"{path}: {error.strerror}") from error
+    if len(key) != KEY_BYTES:
+        raise BadKeyFile(f"{path} does not have {KEY_BYTES} bytes.")
     return key
 
 

@@ -193,6 +193,12 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings, Linea
         "on `dynamodb`. Without it the server stores no such access keys. The embedded store uses "
         "a key in the data directory.",
     )
+    previous_kms_key: str | None = Field(
+        None,
+        pattern="^[A-Za-z0-9:/_-]{1,2048}$",
+        description="Id or ARN of the KMS key before, while `penstock table reseal` has not yet "
+        "encrypted everything anew: what it encrypted can still be used.",
+    )
     assume_roles: bool = Field(
         False,
         description="Whether users may connect their own buckets by IAM roles that the server "

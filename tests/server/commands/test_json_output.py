@@ -45,6 +45,7 @@ ANSWERS: dict[str, list[str]] = {
     "sample-rows": ["--rows", "3"],
     "seed": ["--size", "2"],
     "table create": [],
+    "table reseal": [],
     "table upgrade": [],
     "table verify": [],
     "export": ["archive"],

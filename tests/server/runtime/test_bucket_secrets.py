@@ -59,6 +59,47 @@ async def test_a_server_on_aws_keeps_secrets_with_a_key_service_only() -> None:
             assert buckets.rules.private
 
 
+def test_the_key_of_an_embedded_store_is_changed_by_renaming_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ["--data-dir", str(tmp_path)]
+    assert run(["table", "create", *store]) == 0
+    assert run(["table", "reseal", *store]) == 2
+    assert "vault-key-previous" in capsys.readouterr().err
+    before = (tmp_path / "vault-key").rename(tmp_path / "vault-key-previous").read_bytes()
+    assert run(["table", "reseal", *store]) == 0
+    assert "0 secrets were encrypted anew" in capsys.readouterr().out
+    assert (tmp_path / "vault-key").read_bytes() != before
+    (tmp_path / "vault-key-previous").write_bytes(b"short")
+    assert run(["table", "reseal", *store]) != 0
+    assert "vault-key-previous" in capsys.readouterr().err
+
+
+async def test_a_server_opens_what_the_key_before_sealed(tmp_path: Path) -> None:
+    settings = Settings.load(data_dir=tmp_path)
+    async with open_buckets(settings) as buckets:
+        sealed = await buckets.vault.seal(b"secret", CONTEXT)
+    (tmp_path / "vault-key").rename(tmp_path / "vault-key-previous")
+    async with open_buckets(settings) as buckets:
+        assert await buckets.vault.open(sealed, CONTEXT) == b"secret"
+        renewed = await buckets.vault.seal(b"secret", CONTEXT)
+    (tmp_path / "vault-key-previous").unlink()
+    async with open_buckets(settings) as buckets:
+        assert await buckets.vault.open(renewed, CONTEXT) == b"secret"
+        with pytest.raises(TamperedSecret):
+            await buckets.vault.open(sealed, CONTEXT)
+
+
+def test_the_policy_permits_the_key_before(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, key in (("KMS_KEY", "new"), ("PREVIOUS_KMS_KEY", "old")):
+        monkeypatch.setenv(f"PENSTOCK_{name}", key)
+    assert run(["iam"]) == 0
+    *_, vault = json.loads(capsys.readouterr().out)["Statement"]
+    assert vault["Resource"] == ["arn:aws:kms:*:*:key/new", "arn:aws:kms:*:*:key/old"]
+
+
 @pytest.mark.parametrize(
     ("key", "arn"),
     [

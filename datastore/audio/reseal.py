@@ -1,0 +1,70 @@
+"""Users' secrets under a new key: each is opened by the key before, and sealed by the new one."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from enum import Enum
+from typing import Final
+
+from penstock.datastore.access.vault import RenewedVault, TamperedSecret
+from penstock.datastore.audio.connections import SEALED, sealing_context
+from penstock.datastore.table.layout import CONNECTION
+from penstock.datastore.table.port import (
+    Attributes,
+    Compare,
+    ConditionFailed,
+    Key,
+    Scan,
+    Table,
+    Update,
+    key_of,
+)
+from penstock.datastore.text import unescape
+
+PAGE_SIZE: Final = 100
+
+
+class ResealOutcome(Enum):
+    """The end of a secret: it has the new key now, had it before, or no key opens it."""
+
+    RESEALED = "resealed"
+    UNCHANGED = "unchanged"
+    LOST = "lost"
+
+
+async def reseal_secrets(table: Table, vault: RenewedVault) -> AsyncIterator[ResealOutcome]:
+    """Seal every secret of the table by the vault's current key; yield what became of each.
+
+    It can be repeated, and servers go on meanwhile: a secret that a user replaces or deletes in
+    between stays as the user left it.
+    """
+    last: Key | None = None
+    while True:
+        page = await table.scan(Scan(prefix=CONNECTION.pk.prefix({}), after=last, limit=PAGE_SIZE))
+        for row in page.items:
+            if CONNECTION.holds(key_of(row)) and SEALED in row:
+                yield await _reseal(table, vault, row)
+        if (last := page.last) is None:
+            return
+
+
+async def _reseal(table: Table, vault: RenewedVault, row: Attributes) -> ResealOutcome:
+    sealed, context = str(row[SEALED]), _context_of(key_of(row))
+    with suppress(TamperedSecret):
+        await vault.current.open(sealed, context)
+        return ResealOutcome.UNCHANGED
+    try:
+        secret = await vault.open(sealed, context)
+    except TamperedSecret:
+        return ResealOutcome.LOST
+    renewed = {SEALED: await vault.seal(secret, context)}
+    unchanged = Compare(SEALED, "=", sealed)
+    try:
+        await table.transact([Update(key=key_of(row), set=renewed, condition=unchanged)])
+    except ConditionFailed:
+        return ResealOutcome.UNCHANGED
+    return ResealOutcome.RESEALED
+
+
+def _context_of(key: Key) -> dict[str, str]:
+    user = unescape(CONNECTION.pk.parse(key.pk)["user"])
+    return sealing_context(user, unescape(CONNECTION.sk.parse(key.sk)["connection"]))
