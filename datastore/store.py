@@ -596,7 +596,7 @@ class Store:
         await import_audio(access, lease, self.user_buckets.sources(access, self.files))
 
     async def _load_dataset(self, access: Access, lease: JobLease) -> None:
-        await load_dataset(access, lease, self.dataset_limits)
+        await load_dataset(access, lease, self.dataset_limits, self.work_debts)
 
     async def _delete_samples(self, access: Access, lease: JobLease) -> None:
         await delete_samples(access, lease, self.ngsi_access.destinations)

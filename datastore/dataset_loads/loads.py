@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import worker_units
+from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.datasets.csv import CsvCode, CsvLimits, dataset_problems
 from penstock.datastore.datasets.files import draft_content, end_upload, upload_key
 from penstock.datastore.datasets.large_files import ContentStream, keep_following
@@ -111,11 +113,16 @@ class DatasetLoads:
             raise LimitExceeded("unfinished loads of datasets", MAX_LOADS, len(mine) + 1)
 
 
-async def load_dataset(access: Access, lease: JobLease, limits: CsvLimits) -> None:
-    """Run the job of a lease; `access` must be that of its creator, who may do everything."""
+async def load_dataset(
+    access: Access, lease: JobLease, limits: CsvLimits, debts: WorkDebts
+) -> None:
+    """Run the job of a lease; `access` must be that of its creator, who may do everything.
+
+    The creator owes the processor time.
+    """
     if lease.job.load is not None:
         with scratch_folder("load") as folder:
-            await _Load(access, lease, limits, lease.job.load, folder).run()
+            await _Load(access, lease, limits, debts, lease.job.load, folder).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +132,7 @@ class _Load:
     access: Access
     lease: JobLease
     limits: CsvLimits
+    debts: WorkDebts
     load: DatasetLoad
     folder: Path
 
@@ -141,6 +149,8 @@ class _Load:
             checked = await stream.check(content, self.access.files.read(key))
         except NotFound:
             raise Invalid([_missing_upload()]) from None
+        finally:
+            await self._charge(stream.seconds)
         if checked.problems:
             raise Invalid(checked.problems)
         writing = ResourceWriter(REFERENCE_DATASET, self.access).with_attachment(checked.file)
@@ -152,6 +162,12 @@ class _Load:
         with suppress(PenstockError):  # a sweep removes it later
             await end_upload(self.access, self.load.upload)
             await self.access.files.delete(key)
+
+    async def _charge(self, seconds: float) -> None:
+        """Let the creator owe the time of an index, also where it was made in vain."""
+        if units := worker_units(seconds):
+            with suppress(PenstockError):
+                await self.debts.add(self.access.caller.user_id, units)
 
     async def _note(self, read_bytes: int) -> None:
         await self.lease.advance(max(0, read_bytes // STEP_BYTES - self.lease.done))

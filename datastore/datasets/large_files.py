@@ -81,14 +81,18 @@ class LargeFile:
         await staged.put(_read_file(path), content_type)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ContentStream:
-    """The check of a file as it comes, in a local folder; small ones are as if they were sent."""
+    """The check of a file as it comes, in a local folder; small ones are as if they were sent.
+
+    `seconds` is the processor time that an index took.
+    """
 
     access: Access
     folder: Path
     limits: CsvLimits
     follow: Follower
+    seconds: float = field(default=0.0, init=False)
 
     async def check(self, content: DatasetContent, chunks: AsyncIterable[bytes]) -> CheckedContent:
         """Check a file whose columns and keys are valid; return its content, or its problems.
@@ -141,6 +145,7 @@ class ContentStream:
             if not build.has_begun:
                 running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+            self.seconds += build.seconds
 
     @property
     def _user(self) -> str:

@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.datastore.access.work import worker_units
 from penstock.datastore.clock import Clock
 from penstock.datastore.dataset_loads.loads import MAX_LOADS, load_dataset
+from penstock.datastore.datasets import build_index
 from penstock.datastore.datasets.build_index import IndexBuild
 from penstock.datastore.datasets.csv import CsvLimits
 from penstock.datastore.datasets.files import draft_content, key_of_file, key_of_index
@@ -313,7 +315,7 @@ async def test_a_load_that_lost_its_job_makes_no_version(
 
     monkeypatch.setattr(IndexBuild, "run", run_after_the_end)
     with pytest.raises(JobLeaseLost):
-        await load_dataset(access, lease, store.dataset_limits)
+        await load_dataset(access, lease, store.dataset_limits, store.work_debts)
     assert (await latest(session, first)).version == 1
     held = {name for name in await dataset_files(store.files) if "uploads" not in name}
     assert held == {key_of_file(first)}
@@ -335,3 +337,19 @@ async def test_a_version_brought_back_has_its_index_again_and_is_not_counted_twi
     assert back.counted_bytes == loaded.counted_bytes + len("k,v\ngas,3\n")
     assert msgspec.structs.replace(back.content, file="") != loaded.content
     assert await faults(store.table) == []
+
+
+@on_sqlite
+@pytest.mark.parametrize("data", [CSV, CSV + b"key 1,2\n"], ids=["a file", "a broken file"])
+async def test_the_creator_owes_the_processor_time(
+    data: bytes, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter((10.0, 12.0))
+    monkeypatch.setattr(build_index, "thread_time", lambda: next(clock))
+    session = await create_groups(store)
+    first = await lookup_dataset(session, USA, "fuels", gas="2")
+    await begin_load(session, store, first, data)
+    assert await store.run_jobs("w") == 1
+    owed = dict[str, int]()
+    await store.work_debts.take_all(owed.__setitem__)
+    assert owed == {"super": worker_units(2.0)}
