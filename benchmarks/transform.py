@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import NamedTuple
 
+import penstock.server  # noqa: F401 - garbage is collected as seldom as in a worker
 from penstock.formula.core.values import FormulaType
 from penstock.transform.csv_transform import CsvTransform
 from penstock.transform.outcome import RowCounts

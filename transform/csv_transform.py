@@ -1,21 +1,24 @@
 """Applies a plan to a stream of CSV bytes, chunk by chunk, and returns streams of CSV."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from csv import Error
-from typing import NamedTuple, Protocol
+from operator import methodcaller
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
+from penstock.transform.csv_records import MAX_RECORD, NEWLINE, QUOTE, RecordSplitter
 from penstock.transform.encodings import UTF8
 from penstock.transform.header import NO_FORM, FileForm, describe_malformed, read_header
-from penstock.transform.outcome import OutputChunk, RowRunner, TransformEnding, headings
+from penstock.transform.outcome import PIECE, OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.program import Program
-from penstock.transform.row_routine import RowRoutine
+from penstock.transform.row_routine import Fields, RowRoutine, RowsDone
 
-BLANK = (b"", b"\r")
+BLANK: Final = (b"", b"\r")
+BLOCK: Final = 1_000
+"""The most records that are decoded at once."""
 
 
 class RowTransform(Protocol):
@@ -111,10 +114,7 @@ class CsvTransform:
         if self._awaits_header and self._records.overlong:
             return self._start_output(_overlong_problem(0))
         while self._waiting and self._outcome.refusal is None and not self._outcome.is_full:
-            record = self._waiting.popleft()
-            if record not in BLANK:
-                self._process_record(record)
-            self._row += 1
+            self._process_block()
         if self._records.overlong and not self._waiting and self._outcome.refusal is None:
             self._outcome.refuse(_overlong_problem(self._row))
         return self._outcome.take_output()
@@ -135,7 +135,56 @@ class CsvTransform:
             return refused.problem
         return None
 
+    def _process_block(self) -> None:
+        """Process some of the records that wait, until the results are full or the input refused.
+
+        The rows that are in order up to the next one that is not are done by one call.
+        """
+        waiting = self._waiting
+        records = [waiting.popleft() for _ in range(min(BLOCK, len(waiting)))]
+        rows, done = self._read_rows(records), 0
+        if self._routine is None:
+            form = self._form
+            self._routine = self._program.compile_rows(form.places, len(form.headings))
+        while done < len(records) and self._outcome.refusal is None and not self._outcome.is_full:
+            kept: list[list[str]] = []
+            found = RowsDone(*self._routine(rows, kept.append, PIECE))
+            self._outcome.keep_cells(kept, found.characters)
+            done += found.rows
+            self._row += found.rows
+            if not found.in_order:
+                self._process_record(records[done])
+                done += 1
+                self._row += 1
+        waiting.extendleft(reversed(records[done:]))
+
+    def _read_rows(self, records: Sequence[bytes]) -> Iterator[Fields]:
+        """Return the fields of each record, None for one without any."""
+        form, block = self._form, NEWLINE.join(records)
+        # What a blank line holds is wrong only where more fields are wanted.
+        is_plain = QUOTE not in block and self._program.columns and len(form.headings) > 1
+        if is_plain and (form.encoding or block.isascii()):
+            try:
+                text = block.decode(form.encoding or UTF8)
+            except UnicodeDecodeError:
+                return map(self._read_fields, records)
+            lines = text.replace("\r\n", "\n").removesuffix("\r").split("\n")
+            return map(methodcaller("split", form.separator), lines)
+        return map(self._read_fields, records)
+
+    def _read_fields(self, record: bytes) -> Fields:
+        if record in BLANK:
+            return None
+        self._form = form = self._form.after(record)
+        try:
+            return form.split(record)
+        except (UnicodeDecodeError, Error):
+            return None
+
     def _process_record(self, record: bytes) -> None:
+        """Process a record that is not in order, to find its problems."""
+        if record in BLANK:
+            return
         self._form = form = self._form.after(record)
         try:
             fields = form.split(record)
@@ -147,21 +196,12 @@ class CsvTransform:
             self._reject(record, TransformCode.MALFORMED_ROW, message)
         else:
             if len(fields) == len(form.headings) or not self._program.columns:
-                self._run_row(fields)
+                entries = form.entries(fields)
+                self._outcome.run_row(self._program, self._row, entries, fields)
             else:
                 message = f"the row has {len(fields)} fields, the header {len(form.headings)}"
                 problem = TransformProblem(self._row, "", TransformCode.FIELD_COUNT, message)
                 self._outcome.fail([problem], fields)
-
-    def _run_row(self, fields: Sequence[str]) -> None:
-        if self._routine is None:
-            self._routine = self._program.compile_row(self._form.places)
-        result = self._routine(fields)
-        if result is not None:
-            self._outcome.keep_cells(*result)
-        else:
-            entries = self._form.entries(fields)
-            self._outcome.run_row(self._program, self._row, entries, fields)
 
     def _reject(self, record: bytes, code: TransformCode, message: str) -> None:
         """Leave out a row that has no fields; its text stands for the first of them."""

@@ -131,11 +131,11 @@ class RowRunner:
         if problems:
             self.fail(problems, fields)
         else:
-            self.keep_cells(cells, sum(map(len, cells)))
+            self.keep_cells([cells], sum(map(len, cells)))
 
-    def keep_cells(self, cells: Sequence[str], characters: int) -> None:
-        """Keep the output cells of a row, which have so many characters together."""
-        self._cells.append(cells)
+    def keep_cells(self, rows: Sequence[Sequence[str]], characters: int) -> None:
+        """Keep the output cells of rows, which have so many characters together."""
+        self._cells += rows
         self._keep(characters)
 
     def fail(self, problems: Sequence[TransformProblem], fields: Sequence[str]) -> None:

@@ -126,15 +126,18 @@ class Program:
             problems.append(problem)
         return cells
 
-    def compile_row(self, places: Sequence[int | None]) -> RowRoutine:
-        """Compile all columns and formulas to one function, for files with these places."""
+    def compile_rows(self, places: Sequence[int | None], width: int) -> RowRoutine:
+        """Compile all columns and formulas to one function, for files with these places.
+
+        Its rows must have `width` fields, unless the program reads none of them.
+        """
         columns = [
             InputColumn(parameter.type, read, place)
             for parameter, read, place in zip(self._parameters, self._readers, places, strict=True)
         ]
         is_kept = None if self._identity is None else self._identity.accepts
         compiler = RowCompiler(self._datasets.lookup, self._datasets.impact, is_kept)
-        return compiler.compile(columns, self._outputs)
+        return compiler.compile(columns, self._outputs, width if columns else None)
 
     def _reading_problems(self, row: int, entries: Sequence[object]) -> Iterator[TransformProblem]:
         for read, entry in zip(self._readers, entries, strict=True):

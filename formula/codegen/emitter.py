@@ -4,8 +4,9 @@ No text of a formula enters the source: names are numbered, and constants are pa
 the namespace.
 """
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import DecimalException
 from typing import Final, NamedTuple
@@ -96,6 +97,23 @@ class ExpressionEmitter(Emitter, ABC):
 _FILE: Final = "<formula>"
 FAULTS: Final = (Fault, DecimalException)
 
+MOST_INLINED: Final = 200
+"""The most lines of a function that stand in another one; they are compiled once more."""
+
+_DEEPEST: Final = " " * 50
+"""The indentation from which on the lines stay apart: Python allows a hundred levels."""
+
+_NUMBERED: Final = re.compile(r"\b([ptk])(\d+)\b")
+"""The name of a parameter, a variable or a constant."""
+
+
+class InlinedRoutine(NamedTuple):
+    """The lines of a function for the body of another one, and the name of its result there."""
+
+    lines: Sequence[str]
+    result: str
+    namespace: Mapping[str, object]
+
 
 class Routine:
     """A compiled function; `run` may raise one of `FAULTS`, and `locate` finds its place."""
@@ -103,12 +121,31 @@ class Routine:
     def __init__(self, parameters: Sequence[str], body: Emitter, kind: ValueKind) -> None:
         self.kind = kind
         self.source = "\n".join([f"def run({', '.join(parameters)}):", *body.lines])
-        self.metered = "work" in self.source.split("\n", 1)[1]
+        within = "\n".join(body.lines)
+        self.metered, self.refers_earlier = "work" in within, "earlier" in within
+        self._lines = tuple(body.lines)
         self._places = tuple(body.places)
+        self._namespace = body.namespace
         namespace = dict(body.namespace)
         code = compile(self.source, _FILE, "exec", dont_inherit=True, optimize=0)
         exec(code, namespace)  # noqa: S102 - the source holds numbered names only (formula/codegen/emitter.py)
         self.run: Callable[..., Value] = namespace["run"]  # type: ignore[assignment]
+
+    def inline(self, prefix: str, values: Sequence[str]) -> InlinedRoutine | None:
+        """Return the function as lines that begin with no space; None if they are many or deep.
+
+        The other function has the values of the parameters under the names `values`; all other
+        numbered names here begin with the prefix there.
+        """
+        if len(self._lines) > MOST_INLINED or any(x.startswith(_DEEPEST) for x in self._lines):
+            return None
+
+        def rename(found: re.Match[str]) -> str:
+            return values[int(found[2])] if found[1] == "p" else f"{prefix}{found[0]}"
+
+        *lines, last = (_NUMBERED.sub(rename, line[1:]) for line in self._lines)
+        constants = {_NUMBERED.sub(rename, name): value for name, value in self._namespace.items()}
+        return InlinedRoutine(lines, last.removeprefix("return "), constants)
 
     def locate(self, error: BaseException) -> Position | None:
         """Return the place of the operation that raised; None for reading inputs."""

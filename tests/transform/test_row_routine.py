@@ -1,14 +1,21 @@
 """One function for a row gives the cells that its steps give, and none if the row has problems."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.formula.codegen.emitter import MOST_INLINED
 from penstock.formula.core.values import FormulaType
+from penstock.transform import csv_transform
+from penstock.transform.csv_transform import CsvTransform
+from penstock.transform.outcome import OutputChunk, RowCounts
 from penstock.transform.plan import Column, FormulaStep, TransformPlan
 from penstock.transform.problems import TransformProblem
 from penstock.transform.program import Program
 from penstock.transform.row_identity import RowIdentity
+from penstock.transform.row_routine import RowRoutine, RowsDone
 
 NUMBER, STRING = FormulaType.NUMBER, FormulaType.STRING
 COLUMNS = (
@@ -31,11 +38,23 @@ PLACES = (2, 0, 1, 3, None)
 FIELDS = st.tuples(
     st.sampled_from(["", "x", "axb", "\u00df", '"', "y" * 40_000]),
     st.sampled_from(["", "true", "FALSE", "perhaps"]),
-    st.sampled_from(["", "1", "2.50", "-0", "1e3", " 7 ", "far", "9" * 50, "1" * 1200]),
+    st.sampled_from(["", "1", "2.50", "-0", "1e3", " 7 ", "far", "9" * 50, "1" * 1200])
+    | st.sampled_from(
+        [".5", "5.", ".", "1.2.3", "\u0661", "\u00b2", "1\u0660.5", "-2.5", "-", "+1"]
+    )
+    | st.from_regex(r"[0-9.]{78,82}", fullmatch=True),
     st.sampled_from(["", "2024-02-29T00:00:00Z", "soon"]),
 )
 PROGRAMS = {n: Program(TransformPlan(COLUMNS, STEPS[:n])) for n in range(1, len(STEPS) + 1)}
-ROUTINES = {n: program.compile_row(PLACES) for n, program in PROGRAMS.items()}
+ROUTINES = {n: program.compile_rows(PLACES, 4) for n, program in PROGRAMS.items()}
+
+
+def run_one(routine: RowRoutine, fields: Sequence[str]) -> tuple[list[str], int] | None:
+    """The cells of a row and their characters; None if it is not in order."""
+    kept: list[list[str]] = []
+    done = RowsDone(*routine(iter([fields]), kept.append, 10**9))
+    assert done.rows == len(kept) == done.in_order
+    return (kept[0], done.characters) if kept else None
 
 
 def run_steps(program: Program, entries: list[str | None]) -> tuple[list[str], int] | None:
@@ -50,7 +69,7 @@ def run_steps(program: Program, entries: list[str | None]) -> tuple[list[str], i
 def test_a_row_has_the_cells_of_its_steps(count: int, fields: tuple[str, ...]) -> None:
     program = PROGRAMS[count]
     entries = [None if place is None else fields[place] for place in PLACES]
-    assert ROUTINES[count](fields) == run_steps(program, entries)
+    assert run_one(ROUTINES[count], fields) == run_steps(program, entries)
 
 
 @given(st.sampled_from(["", "k", "x" * 2_000]), st.sampled_from(["/A/b", "/a", "/c", "", "?"]))
@@ -59,7 +78,65 @@ def test_a_row_that_is_kept_has_its_group_in_plain_form(key: str, group: str) ->
     steps = (FormulaStep(":key", "key", STRING), FormulaStep(":group", "group", STRING))
     rows = RowIdentity(key=(0,), time=None, group=1, owner="/a")
     program = Program(TransformPlan(columns, steps, rows=rows), parse_group=str.lower)
-    found = program.compile_row((0, 1))([key, group])
+    found = run_one(program.compile_rows((0, 1), 2), [key, group])
     assert found == run_steps(program, [key, group])
     kept = key == "k" and group in {"/A/b", "/a"}
     assert found == ((["k", group.lower()], 1 + len(group)) if kept else None)
+
+
+LONG = " + ".join([":a"] * (MOST_INLINED + 2))
+DEEP = "IF(:a == 1, " * 60 + ":a" + ", 0)" * 60
+EARLIER = "IF(REF('one') == 2, " * 60 + "REF('one')" + ", 0)" * 60
+
+
+@pytest.mark.parametrize("formula", [LONG, DEEP, EARLIER], ids=["long", "deep", "earlier"])
+@given(entry=st.sampled_from(["", "1", "2", "1" * 999, "far"]))
+def test_a_formula_that_stays_apart_gives_the_same(formula: str, entry: str) -> None:
+    steps = (
+        FormulaStep(":a", "one", NUMBER, "one"),
+        FormulaStep(formula, "two", NUMBER, "two"),
+        FormulaStep("REF('two')", "three", NUMBER),
+    )
+    program = Program(TransformPlan((Column("a", NUMBER),), steps))
+    assert run_one(program.compile_rows((0,), 1), [entry]) == run_steps(program, [entry])
+
+
+BLOCKS = st.lists(
+    st.sampled_from(
+        [
+            "1,x",
+            "2,y\r",
+            "3,\u00df",
+            '4,"q, ""r"',
+            '5,"two\nlines"',
+            "6",
+            "",
+            "\r",
+            "7,z,8",
+            "far,x",
+        ]
+    ),
+    max_size=12,
+)
+
+
+@given(BLOCKS, st.integers(1, 5))
+def test_rows_done_at_once_are_those_done_one_by_one(lines: list[str], size: int) -> None:
+    columns = (Column("a", NUMBER), Column("b", STRING))
+    steps = (FormulaStep(":a * 2", "twice", NUMBER), FormulaStep(":b", "b", STRING))
+    program = Program(TransformPlan(columns, steps))
+    data = "\n".join(["a,b", *lines, ""]).encode()
+    one_by_one = [line.encode() + b"\n" for line in ["a,b", *lines]]
+    assert transform_pieces(program, one_by_one) == transform_pieces(program, [data])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(csv_transform, "BLOCK", size)
+        patched.setattr(csv_transform, "PIECE", 3)
+        assert transform_pieces(program, [data]) == transform_pieces(program, one_by_one)
+
+
+def transform_pieces(program: Program, pieces: Sequence[bytes]) -> tuple[OutputChunk, RowCounts]:
+    transform, found = CsvTransform(program), OutputChunk()
+    for piece in pieces:
+        found = found.concat(transform.feed(piece))
+    found = found.concat(transform.finish())
+    return found, transform.ending.counts
