@@ -83,14 +83,19 @@ async def remove(context: Context, target: ChangeTarget, entry_ids: Sequence[str
     )
 
 
-async def export_file(context: Context, id: str, format: PlaylistFormat) -> PlaylistFile:
+async def export_file(
+    context: Context, id: str, format: PlaylistFormat, *, playable: bool
+) -> PlaylistFile:
     """Write a playlist file in a thread, since a long one would block the event loop.
+
+    A `playable` one has URLs by which any player opens the tracks.
 
     Raises RateLimited for a caller who is in debt for what this operation did before.
     """
     context.session.work.spend_more(1)
     playlist = await context.loaders.listener.playlists.load(id)
-    document = await context.session.playlists.exporting.document(playlist)
+    locate = context.session.audio.streaming.locate_streams if playable else None
+    document = await context.session.playlists.exporting.document(playlist, locate)
     payer = context.session.payer
     return await run_in_request_thread(lambda _: playlist_file(format, document), payer)
 

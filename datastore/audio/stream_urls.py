@@ -1,9 +1,9 @@
 """Signed URLs that play a track, valid for a limited time."""
 
-from asyncio import gather
+from asyncio import gather, sleep
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.audio.buckets import AudioSource
@@ -15,6 +15,7 @@ from penstock.datastore.objects.port import EXPIRY_SECONDS, Download
 
 LEAST_SECONDS: Final = 15 * 60
 SPARE_SECONDS: Final = 5 * 60
+_SIGNED_AT_ONCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +36,45 @@ class StreamSigner:
             raise outcome
         return outcome
 
+    async def locate_streams(self, tracks: Sequence[Audio], duration_ms: int) -> list[str | None]:
+        """Sign URLs that are valid while tracks of this length in all are played.
+
+        None for a track that cannot be played. Other work has its turn after some of them.
+        """
+        found: list[str | None] = []
+        for start in range(0, len(tracks), _SIGNED_AT_ONCE):
+            part = [(track, False) for track in tracks[start : start + _SIGNED_AT_ONCE]]
+            signed = await self.sign_streams(part, duration_ms)
+            found += [one.url if isinstance(one, Download) else None for one in signed]
+            await sleep(0)
+        return found
+
     async def sign_streams(
-        self, wanted: Sequence[tuple[Audio, bool]]
+        self, wanted: Sequence[tuple[Audio, bool]], duration_ms: int = 0
     ) -> list[Download | PenstockError]:
-        """Sign URLs of many tracks, some as attachments, with one read of all connections."""
+        """Sign URLs of many tracks, some as attachments, with one read of all connections.
+
+        They are valid while a track of that length could be played, or of their own if longer.
+        """
         ids = list(dict.fromkeys(t.connection_id for t, _ in wanted if t.connection_id is not None))
         found = await self.sources.connections.many(ids) if ids else []
         connections = dict(zip(ids, found, strict=True))
         return list(
             await gather(
-                *(self._sign_track(track, as_file, connections) for track, as_file in wanted)
+                *(
+                    self._sign_track(
+                        _StreamTerms(track, as_file, max(track.duration_ms, duration_ms)),
+                        connections,
+                    )
+                    for track, as_file in wanted
+                )
             )
         )
 
     async def _sign_track(
-        self, track: Audio, as_file: bool, connections: Mapping[str, BucketConnection | NotFound]
+        self, terms: "_StreamTerms", connections: Mapping[str, BucketConnection | NotFound]
     ) -> Download | PenstockError:
+        track = terms.track
         if track.owner != self._user:
             return not_found_error("audio")
         try:
@@ -59,13 +83,13 @@ class StreamSigner:
                 # the server from signing a URL for another user's upload.
                 if not is_owned(self._user, track.object_key):
                     return not_found_error("audio")
-                return await _presign_track(self.sources.files, track, as_file)
+                return await terms.presign(self.sources.files)
             connection = connections[track.connection_id]
             if isinstance(connection, NotFound):
                 words = "The connection that this audio was registered by is gone."
                 return IllegalState(words, "NO_CONNECTION")
             async with self.sources.open_connection(connection) as source:
-                return await _presign_track(source, track, as_file)
+                return await terms.presign(source)
         except PenstockError as error:
             return error
 
@@ -74,13 +98,20 @@ class StreamSigner:
         return self.access.caller.user_id
 
 
-async def _presign_track(source: AudioSource, track: Audio, as_file: bool) -> Download:
-    return await source.presign_download(
-        track.object_key,
-        expires_in=url_lifetime(track.duration_ms),
-        filename=track.file_name if as_file else None,
-        content_type=track.format.media_type,
-    )
+class _StreamTerms(NamedTuple):
+    """A track to play or to save as a file, and the length that is played with its URL."""
+
+    track: Audio
+    as_file: bool
+    duration_ms: int
+
+    async def presign(self, source: AudioSource) -> Download:
+        return await source.presign_download(
+            self.track.object_key,
+            expires_in=url_lifetime(self.duration_ms),
+            filename=self.track.file_name if self.as_file else None,
+            content_type=self.track.format.media_type,
+        )
 
 
 def url_lifetime(duration_ms: int) -> int:

@@ -7,6 +7,7 @@ from strawberry import UNSET
 
 from penstock.datastore.audio import records as audio_records
 from penstock.datastore.playlists import records
+from penstock.datastore.playlists.export import MAX_LOCATED
 from penstock.datastore.playlists.formats import files
 from penstock.datastore.playlists.formats.document import PlaylistFormat
 from penstock.resolvers import playlists
@@ -194,5 +195,14 @@ class PlaylistQuery:
         format: Annotated[
             PlaylistFormat, strawberry.argument(description="The format of the file.")
         ],
+        playable: Annotated[
+            bool | None,
+            strawberry.argument(
+                description="True to give each track a URL by which any player opens it, of at "
+                f"most {MAX_LOCATED} entries. They are valid for twice the length of the playlist, "
+                "and for at most seven days; anyone who has the file can use them."
+            ),
+        ] = False,
     ) -> files.PlaylistFile | None:
-        return await playlists.export_file(info.context, parse_key("Playlist", id), format)
+        key = parse_key("Playlist", id)
+        return await playlists.export_file(info.context, key, format, playable=bool(playable))

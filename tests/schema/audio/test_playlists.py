@@ -1,11 +1,18 @@
 """Playlists as a client builds, reorders, exports and imports them."""
 
+import re
 from base64 import b64encode
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from penstock.datastore.playlists import export
 from penstock.datastore.store import Store
-from penstock.schema.core.relay import parse_key
+from penstock.schema.core.relay import GlobalId, parse_key
+from tests.datastore.audio.sample_transcoder import key_behind
+from tests.datastore.audio.sample_uploads import TAGS, open_files, sound, upload_and_register
 from tests.datastore.playlists.sample_playlists import drift
 from tests.schema.audio.sample_playlists import (
     ADD_ENTRIES,
@@ -181,3 +188,36 @@ async def test_playlists_of_another_are_nobodys(ask: Ask, store: Store) -> None:
     told = await ask.input(ADD_ENTRIES, EVE, id=own, audioIds=made["audio"])
     assert (told["code"], told["path"]) == ("NOT_FOUND", ["audioIds"])
     assert await titles_of(ask, own, EVE) == []
+
+
+PLAYABLE = """query($id: ID!, $format: PlaylistFormat!) {
+  exportPlaylist(id: $id, format: $format, playable: true) { text } }"""
+
+
+@pytest.mark.parametrize("format", ["M3U8", "XSPF", "JSPF"])
+async def test_a_playable_file_leads_any_player_to_the_tracks(
+    store: Store, tmp_path: Path, format: str
+) -> None:
+    async with open_files("local", tmp_path) as files:
+        ask = Ask(replace(store, files=files))
+        library = ask.store.open_session(ROOT).audio
+        tracks = [
+            await upload_and_register(library, f"{n}.mp3", sound("mp3", 1, TAGS)) for n in range(2)
+        ]
+        made = (await ask.input(CREATE_PLAYLIST, name="Mix"))["playlist"]["id"]
+        ids = [GlobalId("Audio", track.id).encode() for track in tracks]
+        await ask.input(ADD_ENTRIES, id=made, audioIds=[*ids, ids[0]])
+        text = (await ask(PLAYABLE, {"id": made, "format": format})).value["text"]
+        urls = re.findall(r"http://files\.example/files/[^\s<\"]+", text)
+        keys = [key_behind(files, url) for url in urls]
+        assert keys == [tracks[n].object_key for n in (0, 1, 0)]
+        again = await ask.input(IMPORT, format=format, text=text)
+        assert (again["matched"], again["unmatched"]) == (3, [])
+
+
+async def test_a_long_playlist_is_exported_without_urls(ask: Ask) -> None:
+    made = await make_playlist(ask, "Mix", "a")
+    with patch.object(export, "MAX_LOCATED", 0):
+        answer = await ask(PLAYABLE, {"id": made["id"], "format": "M3U8"})
+    (error,) = answer.errors
+    assert error["extensions"]["code"] == "LIMIT_EXCEEDED"

@@ -34,7 +34,7 @@ def import_mix(context: Context, _playlist: str, _pipeline: Pipeline) -> Awaitab
 
 
 def export_mix(context: Context, playlist: str, _pipeline: Pipeline) -> Awaitable[object]:
-    return export_file(context, playlist, PlaylistFormat.XSPF)
+    return export_file(context, playlist, PlaylistFormat.XSPF, playable=False)
 
 
 def compare(context: Context, _playlist: str, pipeline: Pipeline) -> Awaitable[object]:

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "15d11359890f085ac3da2e47e2c8a48bd9db5eeb7f73936e7da8953e8b32bc1b"
+STRUCTURE = "ac42cbc046bd83c734fe68354e0f4a4c51b2396b31f245a979262d78a85ff70e"
 SMALL = '''
 """The fields that read data."""
 type Query {
