@@ -27,7 +27,13 @@ from penstock.datastore.datasets.staged_files import Attachment, StagedFile
 from penstock.datastore.errors import BadArgument, FieldProblem, LimitExceeded, PenstockError
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import prefix_paths
-from penstock.datastore.objects.port import LISTING, Download, UploadForm, single_chunk
+from penstock.datastore.objects.port import (
+    LISTING,
+    Download,
+    UploadForm,
+    file_name_for,
+    single_chunk,
+)
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset
 from penstock.datastore.roles import GroupPath, Role
@@ -187,7 +193,7 @@ class DatasetFiles:
         key = key_of_file(dataset)
         if await self.access.files.stat(key) is None:
             return None
-        name = f"{dataset.name.replace('/', '-')[:100]}-{dataset.version}.csv"
+        name = file_name_for(dataset.name, f"-{dataset.version}.csv")
         return await self.access.files.presign_download(key, expires_in=seconds, filename=name)
 
     async def check_data(

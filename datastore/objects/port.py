@@ -38,6 +38,7 @@ Sentences: TypeAlias = list[str]
 Chunks: TypeAlias = AsyncGenerator[bytes]
 
 KEY_BYTES = 1024
+FILE_NAME_BYTES = 255
 OBJECT_BYTES = 5 * 1024**3
 EXPIRY_SECONDS = 7 * 24 * 3600
 LISTING = 1000
@@ -227,8 +228,8 @@ def check_download(
         check_content_type(content_type)
     if filename is not None:
         check_key(filename)
-        if "/" in filename or "\\" in filename or len(filename.encode()) > 255:
-            raise BadArgument("A file name has no slashes and at most 255 bytes.")
+        if "/" in filename or "\\" in filename or len(filename.encode()) > FILE_NAME_BYTES:
+            raise BadArgument(f"A file name has no slashes and at most {FILE_NAME_BYTES} bytes.")
 
 
 def check_copy(source: str, target: str) -> None:
@@ -272,6 +273,13 @@ def behind_folder(folder: str) -> str:
     `0` follows `/`, so only a file of this very name is passed over, which is no folder.
     """
     return folder[:-1] + "0" if folder else ""
+
+
+def file_name_for(stem: str, suffix: str) -> str:
+    """The name of a download: as much of a stem as `check_download` accepts, and a suffix."""
+    plain = re.sub(r"[/\\]|\$\{", "-", stem)
+    room = FILE_NAME_BYTES - len(suffix.encode())
+    return plain.encode()[:room].decode(errors="ignore") + suffix
 
 
 def content_disposition(filename: str) -> str:

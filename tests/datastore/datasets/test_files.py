@@ -403,6 +403,14 @@ async def test_who_is_no_contributor_cannot_upload(store: Store) -> None:
         await store.open_session(caller({EU: Role.ADMIN})).dataset_files.upload(USA)
 
 
+@pytest.mark.parametrize("name", ["管" * 128, "a\\b/c", "${filename}"])
+@on_sqlite
+async def test_a_dataset_of_any_name_can_be_downloaded(store: Store, name: str) -> None:
+    session = await create_groups(store)
+    made = await create(session, name)
+    assert await session.dataset_files.download(made, 60) is not None
+
+
 @on_sqlite
 async def test_the_same_happens_in_a_bucket(store: Store) -> None:
     bucket = f"datasets-{uuid4()}"
