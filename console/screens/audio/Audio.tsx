@@ -82,7 +82,11 @@ export default function Audio() {
                 }}
               />
             </Field>
-            <TrackList filter={filter} playlists={choices.data?.playlists.nodes ?? []} />
+            <TrackList
+              title={filter.album ?? filter.artist ?? filter.genre ?? "All tracks"}
+              filter={filter}
+              playlists={choices.data?.playlists.nodes ?? []}
+            />
           </section>
         )}
       </div>

@@ -71,7 +71,11 @@ export function PlaylistEntries({ id }: { id: string }) {
             ) : null}
             {move.error && move.error.code !== "CONFLICT" ? <Problem error={move.error} /> : null}
             {remove.error ? <Problem error={remove.error} /> : null}
-            {entries.length === 0 ? <Empty title="Nothing in this list yet" /> : null}
+            {entries.length === 0 ? (
+              <Empty title="Nothing in this list yet">
+                <p>Choose an album or an artist at the side, and add all of it or single tracks.</p>
+              </Empty>
+            ) : null}
             <ol className="cards" aria-label="Entries">
               {entries.map((entry, index) => {
                 const title = entry.audio?.title ?? entry.title ?? "Unknown";

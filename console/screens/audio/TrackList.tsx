@@ -1,9 +1,13 @@
-import { Heart, ListPlus, Play } from "lucide-react";
+import { Heart, ListPlus, Play, Plus } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
-import { enqueueTrack, playTracks, type QueuedTrack } from "../../app/playQueue";
+import { enqueueTrack, playTracks, type QueuedTrack, usePlayQueue } from "../../app/playQueue";
 import { useAction, usePages } from "../../app/queries";
 import { AddToPlaylist, SetFavourite, Tracks } from "../../graphql/generated/audio";
 import type { TrackFactsFragment, TracksQueryVariables } from "../../graphql/generated/types";
+import { ActionButton } from "../../parts/ActionButton";
+import { Field } from "../../parts/fields";
 import { formatLength } from "../../parts/format";
 import { Empty, Loading, More, Problem } from "../../parts/state";
 
@@ -16,22 +20,25 @@ export function toQueued({
   return { id, title, artist: displayArtist ?? "", cover: artworkUrl?.url ?? null };
 }
 
-interface TrackListProps {
-  filter: Omit<TracksQueryVariables, "after">;
-  playlists: readonly { id: string; name: string }[];
+interface Playlist {
+  id: string;
+  name: string;
 }
 
-/** Tracks, to be played, queued, starred or put into a playlist. */
-export function TrackList({ filter, playlists }: TrackListProps) {
+interface TrackListProps {
+  /** What the tracks have in common. */
+  title: string;
+  filter: Omit<TracksQueryVariables, "after">;
+  playlists: readonly Playlist[];
+}
+
+/** Tracks, to be played, queued, starred or put into a playlist, one by one or all that are shown. */
+export function TrackList({ title, filter, playlists }: TrackListProps) {
   const pages = usePages(Tracks, filter, (page) => page.audios);
   const add = useAction(AddToPlaylist, (data) => payloadOf(data.addPlaylistEntries));
-  const star = useAction(SetFavourite, (data) => payloadOf(data.setFavourite));
+  const [chosen, setChosen] = useState<string | null>(null);
+  const playlist = playlists.find(({ id }) => id === chosen) ?? playlists[0];
   const { nodes } = pages;
-  // A star shows at once what it will be; a refusal takes it back.
-  const isStarred = ({ id, favouriteAt }: TrackFactsFragment) =>
-    star.isPending && star.variables.input.id === id
-      ? star.variables.input.favourite
-      : favouriteAt !== null;
   if (!nodes) return pages.error ? <Problem error={pages.error} /> : <Loading what="tracks" />;
   if (nodes.length === 0) {
     return (
@@ -40,76 +47,138 @@ export function TrackList({ filter, playlists }: TrackListProps) {
       </Empty>
     );
   }
-  const error = add.error ?? star.error;
+  const put = (tracks: readonly TrackFactsFragment[], words: string) => {
+    if (!playlist) return;
+    const input = { id: playlist.id, audioIds: tracks.map(({ id }) => id) };
+    const onSuccess = () => announce(`${words} in the playlist ${playlist.name} now.`);
+    add.mutate({ input }, { onSuccess });
+  };
   return (
     <>
-      {error ? <Problem error={error} /> : null}
+      <div className="row">
+        <h2 className="grow">{title}</h2>
+        {playlist ? (
+          <>
+            <Field label="Playlist">
+              <select
+                className="narrow"
+                value={playlist.id}
+                onChange={(event) => setChosen(event.target.value)}
+              >
+                {playlists.map(({ id, name }) => (
+                  <option key={id} value={id}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </Field>
+            <ActionButton
+              tone=""
+              isBusy={add.isPending}
+              onClick={() => put(nodes, `${nodes.length} tracks are`)}
+            >
+              <Plus size={16} aria-hidden /> Add all to it
+            </ActionButton>
+          </>
+        ) : null}
+        <button
+          type="button"
+          className="button primary"
+          onClick={() => playTracks(nodes.map(toQueued))}
+        >
+          <Play size={16} aria-hidden /> Play all
+        </button>
+      </div>
+      {add.error ? <Problem error={add.error} /> : null}
       <ul className="cards" aria-label="List of tracks">
         {nodes.map((track, index) => (
-          <li key={track.id} className="card row middle">
-            {track.artworkUrl ? (
-              <img className="cover" src={track.artworkUrl.url} alt="" loading="lazy" />
-            ) : (
-              <span className="cover" />
-            )}
-            <span className="grow">
-              <strong>{track.title}</strong>
-              <br />
-              <span className="small muted">
-                {[track.displayArtist, track.album?.name].filter(Boolean).join(" · ")}{" "}
-                {formatLength(track.durationMs)}
-              </span>
-            </span>
-            <span className="row middle">
-              <button
-                type="button"
-                className="button icon"
-                aria-label={`Play ${track.title}`}
-                onClick={() => playTracks(nodes.map(toQueued), index)}
-              >
-                <Play size={16} aria-hidden />
-              </button>
-              <button
-                type="button"
-                className="button icon"
-                aria-label={`Queue ${track.title}`}
-                onClick={() => enqueueTrack(toQueued(track))}
-              >
-                <ListPlus size={16} aria-hidden />
-              </button>
-              <button
-                type="button"
-                className="button icon"
-                aria-label={`Star ${track.title}`}
-                aria-pressed={isStarred(track)}
-                onClick={() =>
-                  star.mutate({ input: { id: track.id, favourite: !isStarred(track) } })
-                }
-              >
-                <Heart size={16} fill={isStarred(track) ? "currentColor" : "none"} aria-hidden />
-              </button>
-              {playlists.length > 0 ? (
-                <select
-                  className="narrow"
-                  aria-label={`Add ${track.title} to a playlist`}
-                  value=""
-                  onChange={(event) =>
-                    add.mutate({ input: { id: event.target.value, audioIds: [track.id] } })
-                  }
-                >
-                  <option value="">Add to…</option>
-                  {playlists.map(({ id, name }) => (
-                    <option key={id} value={id}>
-                      {name}
-                    </option>
-                  ))}
-                </select>
-              ) : null}
-            </span>
-          </li>
+          <TrackCard
+            key={track.id}
+            track={track}
+            playlist={playlist}
+            onPlay={() => playTracks(nodes.map(toQueued), index)}
+            onAdd={() => put([track], `${track.title} is`)}
+          />
         ))}
       </ul>
       <More pages={pages} what="tracks" />
     </>
+  );
+}
+
+interface TrackCardProps {
+  track: TrackFactsFragment;
+  /** The one that it may be put into. */
+  playlist: Playlist | undefined;
+  onPlay: () => void;
+  onAdd: () => void;
+}
+
+function TrackCard({ track, playlist, onPlay, onAdd }: TrackCardProps) {
+  const star = useAction(SetFavourite, (data) => payloadOf(data.setFavourite));
+  const { tracks, index } = usePlayQueue();
+  const isPlayed = tracks[index]?.id === track.id;
+  // A star shows at once what it will be; a refusal takes it back.
+  const isStarred = star.isPending ? star.variables.input.favourite : track.favouriteAt !== null;
+  return (
+    <li className={`card row middle ${isPlayed ? "chosen" : ""}`}>
+      {track.artworkUrl ? (
+        <img className="cover" src={track.artworkUrl.url} alt="" loading="lazy" />
+      ) : (
+        <span className="cover" />
+      )}
+      <span className="grow">
+        <strong>{track.title}</strong>{" "}
+        {isPlayed ? <span className="badge">in the player</span> : null}
+        <br />
+        <span className="small muted">
+          {[track.displayArtist, track.album?.name].filter(Boolean).join(" · ")}{" "}
+          {formatLength(track.durationMs)}
+        </span>
+        {star.error ? <Problem error={star.error} /> : null}
+      </span>
+      <span className="row middle">
+        <TrackButton name={`Play ${track.title}`} onClick={onPlay}>
+          <Play size={16} aria-hidden />
+        </TrackButton>
+        <TrackButton name={`Queue ${track.title}`} onClick={() => enqueueTrack(toQueued(track))}>
+          <ListPlus size={16} aria-hidden />
+        </TrackButton>
+        {playlist ? (
+          <TrackButton name={`Add ${track.title} to ${playlist.name}`} onClick={onAdd}>
+            <Plus size={16} aria-hidden />
+          </TrackButton>
+        ) : null}
+        <TrackButton
+          name={`Star ${track.title}`}
+          isPressed={isStarred}
+          onClick={() => star.mutate({ input: { id: track.id, favourite: !isStarred } })}
+        >
+          <Heart size={16} fill={isStarred ? "currentColor" : "none"} aria-hidden />
+        </TrackButton>
+      </span>
+    </li>
+  );
+}
+
+interface TrackButtonProps {
+  name: string;
+  isPressed?: boolean;
+  onClick: () => void;
+  children: ReactNode;
+}
+
+function TrackButton({ name, isPressed, onClick, children }: TrackButtonProps) {
+  return (
+    <button
+      type="button"
+      className="button icon"
+      aria-label={name}
+      title={name}
+      aria-pressed={isPressed}
+      onClick={onClick}
+    >
+      {children}
+    </button>
   );
 }
