@@ -1,9 +1,11 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { Router } from "wouter";
+import { dismissAnnouncement } from "./announcement";
 import { Api } from "./api";
 import { onReturn } from "./connection";
 import { Live } from "./live";
+import { playTracks } from "./playQueue";
 import { createQueryClient, ServicesContext } from "./queries";
 import { Screens } from "./Screens";
 import { type FoundSession, type Session, TypedSession } from "./session";
@@ -24,28 +26,41 @@ export function App({ settings, found }: { settings: Settings; found: FoundSessi
   }
   const signOut = (words: string | null) => {
     session.end();
+    forgetCaller();
     setProblem(words);
     setSession(null);
   };
   return (
     <SignedIn
       key={caller}
+      beginsAt={caller > 0 ? "caller" : session instanceof TypedSession ? "screen" : null}
       settings={settings}
       session={session}
       onSignedOut={signOut}
-      onCaller={() => setCaller((count) => count + 1)}
+      onCaller={() => {
+        forgetCaller();
+        setCaller((count) => count + 1);
+      }}
     />
   );
 }
 
+/** Another caller hears and sees nothing of the one before. */
+function forgetCaller(): void {
+  dismissAnnouncement();
+  playTracks([]);
+}
+
 interface SignedInProps {
+  /** The id of what takes the focus, if what had it is gone. */
+  beginsAt: string | null;
   settings: Settings;
   session: Session;
   onSignedOut: (words: string | null) => void;
   onCaller: () => void;
 }
 
-function SignedIn({ settings, session, onSignedOut, onCaller }: SignedInProps) {
+function SignedIn({ beginsAt, settings, session, onSignedOut, onCaller }: SignedInProps) {
   const [client] = useState(createQueryClient);
   const services = useMemo(() => {
     const refresh = () => void client.invalidateQueries();
@@ -57,6 +72,9 @@ function SignedIn({ settings, session, onSignedOut, onCaller }: SignedInProps) {
     // The services stay as long as the session does.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [settings, session, client]);
+  useEffect(() => {
+    if (beginsAt) document.getElementById(beginsAt)?.focus({ preventScroll: true });
+  }, [beginsAt]);
   useEffect(() => onReturn(() => void client.invalidateQueries()), [client]);
   useEffect(() => () => services.live.end(), [services]);
   return (

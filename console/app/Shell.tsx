@@ -17,6 +17,7 @@ import {
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Viewer } from "../graphql/generated/shell";
+import { useKeptFocus } from "../parts/focus";
 import { formatName } from "../parts/format";
 import { dismissAnnouncement, useAnnouncement } from "./announcement";
 import { useIsLost } from "./connection";
@@ -26,10 +27,15 @@ import type { Settings } from "./settings";
 import { applyTheme, readTheme, THEMES, type Theme } from "./theme";
 
 const PLACES = [
-  { path: "/", name: "Pipelines", icon: Workflow, also: "/pipelines" },
-  { path: "/calculations", name: "Calculations", icon: Calculator },
+  { path: "/", name: "Pipelines", icon: Workflow, below: ["/pipelines", "/new/pipeline"] },
+  {
+    path: "/calculations",
+    name: "Calculations",
+    icon: Calculator,
+    below: ["/calculations", "/new/calculation"],
+  },
   { path: "/datasets", name: "Datasets", icon: Table2 },
-  { path: "/metrics", name: "Metrics", icon: ChartColumn },
+  { path: "/metrics", name: "Metrics", icon: ChartColumn, below: ["/metrics", "/new/metric"] },
   { path: "/executions", name: "Executions", icon: Activity },
   { path: "/groups", name: "Groups and access", icon: FolderTree },
   { path: "/runs", name: "Manifest runs", icon: Database },
@@ -66,6 +72,7 @@ function useNewScreen() {
 /** What is around every screen: the places, who is there, and whether the server is. */
 export function Shell({ settings, onSignOut, onCaller, children }: ShellProps) {
   const screen = useNewScreen();
+  useKeptFocus();
   return (
     <div className="shell">
       <a className="skip" href="#screen">
@@ -115,10 +122,8 @@ function Places() {
     const here = list.current?.querySelector('[aria-current="page"]');
     here?.scrollIntoView({ inline: "center", block: "nearest" });
   }, [location]);
-  const isHere = (path: string, also?: string) =>
-    path === "/"
-      ? location === "/" || (also !== undefined && location.startsWith(also))
-      : location.startsWith(path);
+  const isHere = (path: string, below: readonly string[] = [path]) =>
+    location === path || below.some((one) => location.startsWith(one));
   return (
     <nav aria-label="Places">
       <ul className="places" ref={list}>
@@ -127,7 +132,7 @@ function Places() {
             <Link
               href={path}
               aria-current={
-                isHere(path, "also" in more ? more.also : undefined) ? "page" : undefined
+                isHere(path, "below" in more ? more.below : undefined) ? "page" : undefined
               }
             >
               <Icon size={18} aria-hidden /> {name}
@@ -152,7 +157,7 @@ function Identity({ onCaller }: { onCaller: () => void }) {
     return (
       <label className="field">
         <span>Act as</span>
-        <select value={actsAs} onChange={(event) => void choose(event.target.value)}>
+        <select id="caller" value={actsAs} onChange={(event) => void choose(event.target.value)}>
           {callers.map(({ userId, roles }) => (
             <option key={userId} value={userId}>
               {roles}

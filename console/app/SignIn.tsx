@@ -61,7 +61,7 @@ function TokenForm({ onToken }: { onToken: (token: string) => void }) {
   return (
     <form className="row" onSubmit={submit}>
       <label className="field grow">
-        <span>Token</span>
+        <span>Token or API key</span>
         <input name="token" type="password" autoComplete="off" />
       </label>
       <button type="submit" className="button primary">

@@ -21,7 +21,7 @@ export function Axes({ values, names, children }: AxesProps) {
       {children}
       <div className="names" aria-hidden>
         {names.map(({ at, text }) => (
-          <span key={at} className={sideOf(at)} style={{ insetInlineStart: `${100 * at}%` }}>
+          <span key={at} className={sideOf(at, text)} style={{ insetInlineStart: `${100 * at}%` }}>
             {text}
           </span>
         ))}
@@ -30,8 +30,11 @@ export function Axes({ values, names, children }: AxesProps) {
   );
 }
 
+/** Names so short reach beside the drawing no farther than its values do. */
+const SHORT = 10;
+
 /** Names at the ends stay within the width. */
-function sideOf(at: number): string {
-  if (at < 0.06) return "first";
+function sideOf(at: number, text: string): string {
+  if (at < 0.06) return text.length > SHORT ? "first" : "";
   return at > 0.94 ? "last" : "";
 }

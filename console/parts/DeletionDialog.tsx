@@ -1,4 +1,5 @@
 import { type ReactNode, useState, type SubmitEvent } from "react";
+import { ActionButton } from "./ActionButton";
 import { Field } from "./fields";
 import { ModalDialog } from "./ModalDialog";
 import { Problem } from "./state";
@@ -37,13 +38,9 @@ export function DeletionDialog(props: DeletionDialogProps) {
           />
         </Field>
         {deletion.error ? <Problem error={deletion.error} /> : null}
-        <button
-          type="submit"
-          className="button danger"
-          disabled={typed !== name || deletion.isPending}
-        >
+        <ActionButton tone="danger" isBusy={deletion.isPending} disabled={typed !== name}>
           {action}
-        </button>
+        </ActionButton>
       </form>
     </ModalDialog>
   );

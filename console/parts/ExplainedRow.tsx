@@ -35,7 +35,7 @@ export function ExplainedRow({ explanation, names, times }: ExplainedRowProps) {
       {outputs.map(({ key, explanation: { value, parts } }) => (
         <section key={key} className="stack tight" aria-label={`How ${key} comes about`}>
           <h4>
-            {names?.get(key) ?? key} = {value.text ?? "null"}
+            <bdi>{names?.get(key) ?? key}</bdi> = <bdi>{value.text ?? "null"}</bdi>
             {times.has(key) ? <TimeOf value={value.text} /> : null}
           </h4>
           <ExplanationTree parts={parts} />

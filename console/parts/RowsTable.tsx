@@ -39,7 +39,9 @@ export function RowsTable({ rows, whyAt, times, inputRows }: RowsTableProps) {
             ) : null}
             {columns.map((column) => (
               <th key={column} scope="col" className={numeric.has(column) ? "number" : ""}>
-                {column}
+                <span className="clipped" title={column}>
+                  {column}
+                </span>
               </th>
             ))}
             {whyAt ? (
@@ -100,8 +102,12 @@ function Timestamp({ value }: { value: unknown }) {
   );
 }
 
+/** A text of so many letters stays in one line. */
+const SHORT = 20;
+
 function Shown({ value }: { value: unknown }) {
   if (value === null || value === undefined) return null;
   if (typeof value === "number") return <Digits value={value} />;
-  return typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length <= SHORT ? <span className="short">{text}</span> : text;
 }

@@ -1,7 +1,7 @@
 import type { Every } from "../graphql/generated/types";
 import { Axes } from "./Axes";
 import { namedPlaces, roundUp } from "./axis";
-import { formatNumber } from "./format";
+import { formatName, formatNumber } from "./format";
 import type { TimeValue } from "./sumByStart";
 
 const WIDTH = 1000;
@@ -48,7 +48,9 @@ export function TimeBars({ label, every, series: given }: TimeBarsProps) {
     <figure className="card stack tight">
       <figcaption>
         <strong>{label}</strong>{" "}
-        <span className="muted">up to {formatNumber(most)} in one time</span>
+        <span className="muted">
+          up to {formatNumber(most)} in one {formatName(every)}
+        </span>
       </figcaption>
       <Axes values={[top, top / 2, 0]} names={names}>
         <svg

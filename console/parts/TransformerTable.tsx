@@ -35,7 +35,9 @@ export function TransformerTable({
               {transformer.parameters.map(({ key, label, type, required, description }) => (
                 <tr key={key}>
                   <td>
-                    <code>:{key}</code>
+                    <code>
+                      :<bdi>{key}</bdi>
+                    </code>
                   </td>
                   <td>
                     {label} {description ? <p className="small muted">{description}</p> : null}

@@ -4,6 +4,7 @@ import { announce } from "../app/announcement";
 import { payloadOf } from "../app/failure";
 import { useAction } from "../app/queries";
 import { RemoveVersionLabel, SetVersionLabel } from "../graphql/generated/parts";
+import { ActionButton } from "./ActionButton";
 import { Field } from "./fields";
 import { readForm } from "./forms";
 import { RemovablePill } from "./marks";
@@ -15,10 +16,11 @@ interface VersionLabelsProps {
   id: string;
   version: number;
   labels: readonly string[];
+  mayChange: boolean;
 }
 
 /** The labels of a version, which can be taken from it, and a way to give it another. */
-export function VersionLabels({ id, version, labels }: VersionLabelsProps) {
+export function VersionLabels({ id, version, labels, mayChange }: VersionLabelsProps) {
   const remove = useAction(RemoveVersionLabel, (data) => payloadOf(data.removeVersionLabel));
   const [isOpen, setOpen] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
@@ -31,18 +33,26 @@ export function VersionLabels({ id, version, labels }: VersionLabelsProps) {
   };
   return (
     <div className="row middle">
-      {labels.map((label) => (
-        <RemovablePill key={label} label={label} onRemove={() => take(label)} />
-      ))}
-      <button
-        type="button"
-        className="button quiet icon"
-        aria-label={`Label version ${version}`}
-        ref={opener}
-        onClick={() => setOpen(true)}
-      >
-        <Tag size={16} aria-hidden />
-      </button>
+      {labels.map((label) =>
+        mayChange ? (
+          <RemovablePill key={label} label={label} onRemove={() => take(label)} />
+        ) : (
+          <span key={label} className="pill">
+            {label}
+          </span>
+        ),
+      )}
+      {mayChange ? (
+        <button
+          type="button"
+          className="button quiet icon"
+          aria-label={`Label version ${version}`}
+          ref={opener}
+          onClick={() => setOpen(true)}
+        >
+          <Tag size={16} aria-hidden />
+        </button>
+      ) : null}
       {remove.error ? <Problem error={remove.error} /> : null}
       {isOpen ? <NewLabel id={id} version={version} onClose={() => setOpen(false)} /> : null}
     </div>
@@ -76,9 +86,7 @@ function NewLabel({ id, version, onClose }: NewLabelProps) {
           <span>Take it from another version that has it</span>
         </label>
         {give.error ? <Problem error={give.error} /> : null}
-        <button type="submit" className="button primary" disabled={give.isPending}>
-          Give the label
-        </button>
+        <ActionButton isBusy={give.isPending}>Give the label</ActionButton>
       </form>
     </ModalDialog>
   );

@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useState } from "react";
+import { useAddress } from "./address";
 import { matchGroups, readGroup, useSeenGroups } from "./seenGroups";
 
 interface FieldProps {
@@ -86,3 +87,34 @@ export function GroupField({ label = "Group", value, onChange, placeholder }: Gr
 }
 
 const NO_GROUPS = { groups: [], isWhole: false };
+
+interface AddressFieldProps {
+  label: string;
+  name: string;
+  placeholder: string;
+}
+
+/** A field for a part of the address, which changes when it is left or with Enter. */
+export function AddressField({ label, name, placeholder }: AddressFieldProps) {
+  const { search, change } = useAddress();
+  const value = search.get(name) ?? "";
+  const [typed, setTyped] = useState(value);
+  const [shown, setShown] = useState(value);
+  if (shown !== value) {
+    setShown(value);
+    setTyped(value);
+  }
+  return (
+    <Field label={label}>
+      <input
+        value={typed}
+        placeholder={placeholder}
+        onChange={(event) => setTyped(event.target.value)}
+        onBlur={(event) => change({ [name]: event.target.value || null })}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") change({ [name]: event.currentTarget.value || null });
+        }}
+      />
+    </Field>
+  );
+}

@@ -8,6 +8,9 @@ const clock = new Intl.DateTimeFormat("en-GB", {
 });
 const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 });
 
+/** Sets digits apart in threes, as in the tables. */
+const NARROW_SPACE = "\u202f";
+
 /** A time in the reader's zone. */
 export function formatTime(time: string): string {
   return clock.format(new Date(time));
@@ -30,7 +33,7 @@ export function formatTimestamp(value: unknown): string | undefined {
 }
 
 export function formatNumber(value: number | string): string {
-  return numbers.format(Number(value));
+  return numbers.format(Number(value)).replaceAll(",", NARROW_SPACE);
 }
 
 /** Seconds as people say them. */

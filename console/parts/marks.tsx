@@ -1,5 +1,7 @@
-import { Check, Copy, X } from "lucide-react";
+import { Check, Copy, Pencil, X } from "lucide-react";
 import { useState } from "react";
+import { Link } from "wouter";
+import { pathOf } from "./address";
 import { formatName, formatNumber, formatTime, formatUtc } from "./format";
 
 /** A time in the reader's zone; UTC on hover. */
@@ -38,7 +40,7 @@ export function TagPills({ tags }: { tags: readonly TagValue[] }) {
     <ul className="pills" aria-label="Tags">
       {tags.map(({ key, value }) => (
         <li key={`${key}=${value}`} className="pill">
-          <b>{key}</b> {value}
+          <b>{key}</b> <bdi>{value}</bdi>
         </li>
       ))}
     </ul>
@@ -48,7 +50,7 @@ export function TagPills({ tags }: { tags: readonly TagValue[] }) {
 export function RemovablePill({ label, onRemove }: { label: string; onRemove: () => void }) {
   return (
     <span className="pill">
-      {label}
+      <bdi>{label}</bdi>
       <button type="button" aria-label={`Remove ${label}`} onClick={onRemove}>
         <X size={14} aria-hidden />
       </button>
@@ -110,5 +112,14 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     >
       <Icon size={16} aria-hidden />
     </button>
+  );
+}
+
+/** The link to the editor of a resource. */
+export function EditLink({ kind, id }: { kind: string; id: string }) {
+  return (
+    <Link className="button" href={`${pathOf(kind, id)}/edit`}>
+      <Pencil size={16} aria-hidden /> Edit
+    </Link>
   );
 }

@@ -1,6 +1,7 @@
 import { CircleAlert, Inbox, LoaderCircle, ShieldX } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { type Failure, failureOf, type FieldProblem } from "../app/failure";
+import { ActionButton } from "./ActionButton";
 import { useTitle } from "./title";
 
 /** Words for something that takes time; nothing for what is there at once. */
@@ -151,13 +152,12 @@ interface Paged {
 export function More({ pages, what }: { pages: Paged; what: string }) {
   if (!pages.hasNextPage) return null;
   return (
-    <button
-      type="button"
-      className="button"
-      disabled={pages.isFetchingNextPage}
+    <ActionButton
+      tone=""
+      isBusy={pages.isFetchingNextPage}
       onClick={() => void pages.fetchNextPage()}
     >
       {pages.isFetchingNextPage ? `Loading ${what}…` : `More ${what}`}
-    </button>
+    </ActionButton>
   );
 }

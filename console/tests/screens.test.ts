@@ -1,6 +1,18 @@
 import { expect, test } from "vitest";
 import { placeAfter } from "../screens/audio/PlaylistEntries";
-import { covers, describeRole, effectiveRole, topGroups } from "../screens/groups/roles";
+import {
+  covers,
+  describeRole,
+  effectiveRole,
+  hasRole,
+  mayCreate,
+  mayRun,
+  topGroups,
+} from "../parts/roles";
+import { describePath } from "../parts/Differences";
+import { describeQueue } from "../screens/execution/Execution";
+import { describeRetries } from "../screens/manifest/ManifestFacts";
+import { describeAttempts } from "../screens/manifest/RunLists";
 import { describeSight } from "../screens/pipeline/sight";
 import { readTypes, safeSteps } from "../screens/manifest/RunSteps";
 import { joinSamples } from "../screens/sensors/SampleChart";
@@ -11,11 +23,30 @@ const ROLES = [
   { group: "/eu", role: "CONTRIBUTOR" },
 ];
 
-test("a role holds at its group and below, and the strongest one counts", () => {
+test("a role holds at its group and below, and that of the nearest group counts", () => {
+  const lower = [
+    { group: "/", role: "ADMIN" },
+    { group: "/usa", role: "READER" },
+  ];
+  expect(effectiveRole(lower, "/usa/south")).toEqual(lower[1]);
   expect(effectiveRole(ROLES, "/usa/northwest/plant")).toEqual(ROLES[1]);
   expect(effectiveRole(ROLES, "/usa/south")).toEqual(ROLES[0]);
   expect(effectiveRole(ROLES, "/usable")).toBeNull();
   expect(covers("/", "/eu")).toBe(true);
+});
+
+test("who may change, run and create is what the server checks", () => {
+  expect(hasRole(ROLES, "CONTRIBUTOR", "/usa/northwest/plant")).toBe(true);
+  expect(hasRole(ROLES, "CONTRIBUTOR", "/usa")).toBe(false);
+  expect(hasRole(ROLES, "READER", "/asia")).toBe(false);
+  expect(mayCreate(ROLES)).toBe(true);
+  expect(mayCreate([{ group: "/", role: "READER" }])).toBe(false);
+  const reader = [{ group: "/usa", role: "READER" }];
+  expect(mayRun(reader, { owner: "/usa", groups: ["/usa"] })).toBe(false);
+  // What is granted to a group is run by the contributors of groups below it.
+  expect(mayRun(ROLES, { owner: "/usa", groups: ["/usa"] })).toBe(true);
+  expect(mayRun(ROLES, { owner: "/asia", groups: ["/asia", "/eu"] })).toBe(true);
+  expect(mayRun(ROLES, { owner: "/asia", groups: ["/asia"] })).toBe(false);
 });
 
 test("a role is explained by what it allows and who gave it", () => {
@@ -29,18 +60,21 @@ test("a role is explained by what it allows and who gave it", () => {
 });
 
 test("a group sees a pipeline because it is its own, or was shared with it or a group above", () => {
-  const owner = "/usa";
-  expect(describeSight("/usa", { owner, grantedThrough: "/usa" })).toBe(
+  const [owner, groups] = ["/usa", ["/usa"]];
+  expect(describeSight("/usa", { owner, groups, grantedThrough: "/usa" }, ROLES)).toBe(
     "Your group /usa sees it because it belongs to /usa.",
   );
-  expect(describeSight("/usa/south", { owner, grantedThrough: "/usa" })).toBe(
+  expect(describeSight("/usa/south", { owner, groups, grantedThrough: "/usa" }, ROLES)).toBe(
     "Your group /usa/south sees it because it belongs to /usa, and what a group sees is seen by all groups below it.",
   );
-  expect(describeSight("/eu", { owner, grantedThrough: "/eu" })).toBe(
+  expect(describeSight("/eu", { owner, groups, grantedThrough: "/eu" }, ROLES)).toBe(
     "Your group /eu sees it because /usa shared it with /eu.",
   );
-  expect(describeSight("/eu", { owner, grantedThrough: null })).toBe(
-    "It is not shared with your group /eu; you see it by a role in another group.",
+  expect(describeSight("/eu", { owner, groups, grantedThrough: null }, ROLES)).toBe(
+    "It is not shared with your group /eu; you see it by your role reader at /usa.",
+  );
+  expect(describeSight("/eu", { owner: "/asia", groups: [], grantedThrough: null }, ROLES)).toBe(
+    "It is not shared with your group /eu; you see it by another role.",
   );
 });
 
@@ -83,4 +117,36 @@ test("samples are drawn in the order of time, each once", () => {
 test("shredded types are typed with commas or spaces between them", () => {
   expect(readTypes(" iglu:a/b, iglu:c/d  e,")).toEqual(["iglu:a/b", "iglu:c/d", "e"]);
   expect(readTypes("")).toEqual([]);
+});
+
+test.each([
+  ["/transformer/transforms/0/formula", "transform 1, formula"],
+  ["/transformer/transforms/1/outputs/0/label", "transform 2, output, label"],
+  ["/transformer/parameters/2", "parameter 3"],
+  ["/transformer/extraColumns", "extra columns"],
+  ["/transformer/rows/key/0", "rows, key 1"],
+  ["/description", "description"],
+  ["formulas.1.formula", "formula 1, formula"],
+])("the path %s of a change is told in words", (path, words) => {
+  expect(describePath(path)).toBe(words);
+});
+
+test("an execution tells how many wait longer", () => {
+  expect(describeQueue(null)).toBe("Waits for a worker.");
+  expect(describeQueue(0)).toBe("Waits for a worker, as the next one.");
+  expect(describeQueue(1)).toBe("Waits for a worker; 1 other waits longer.");
+  expect(describeQueue(7)).toBe("Waits for a worker; 7 others wait longer.");
+});
+
+test("a manifest tells how its failed runs are tried again, a run how often it was", () => {
+  expect(describeRetries(null)).toBe(
+    "Workers may claim a failed run at once, and as often as they like.",
+  );
+  const rules = { maxAttempts: 5, firstDelaySeconds: 30, longestDelaySeconds: 3600 };
+  expect(describeRetries(rules)).toBe(
+    "A failed run is tried again after 30 s, then later and later, after at most 1 h 0 min. It is given up after 5 attempts.",
+  );
+  expect(describeAttempts({ state: "LOADED", attempt: 1 })).toBe("");
+  expect(describeAttempts({ state: "FAILED", attempt: 2 })).toBe("; attempt 2");
+  expect(describeAttempts({ state: "GIVEN_UP", attempt: 5 })).toBe("; given up after 5 attempts");
 });

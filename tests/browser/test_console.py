@@ -65,9 +65,7 @@ async def test_names_are_found_by_their_beginning(visit: Visit) -> None:
     await expect(shown.first).to_have_text(re.compile("^sap:concrete"))
     await expect(page.get_by_role("link", name="manual-upload:gas:00146")).to_have_count(0)
     await page.get_by_label("Name begins with").fill("nothing is called so")
-    await expect(
-        page.get_by_role("heading", name="No pipeline carries all of this")
-    ).to_be_visible()
+    await expect(page.get_by_role("heading", name="No pipeline is like this")).to_be_visible()
     assert_quiet(visit)
 
 

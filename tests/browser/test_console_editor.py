@@ -149,8 +149,8 @@ async def test_two_people_edit_one_pipeline_and_lose_nothing(
         changed = conflict.get_by_role("row")
         await expect(changed.nth(0)).to_have_text("WhatTheirsYours")
         await expect(changed.filter(has_text="description")).to_contain_text("of the other one")
-        await expect(changed.filter(has_text="formulas.1.formula")).to_have_text(
-            "formulas.1.formula:miles * 2:miles * 3"
+        await expect(changed.filter(has_text="formula 1, formula")).to_have_text(
+            "formula 1, formula:miles * 2:miles * 3"
         )
         await expect(changed).to_have_count(3)
         assert await find_faults(page) == []
@@ -211,7 +211,7 @@ async def test_a_calculation_is_written_and_changed(visit: Visit) -> None:
     # By the keyboard alone.
     await type_into(page, "Name", "console_tripled")
     await type_into(page, "Key", "x")
-    await type_into(page, "Formula of formula", ":x * 3")
+    await type_into(page, "The formula", ":x * 3")
     await type_into(page, "Output key", "tripled")
     await type_into(page, "x, row 1", "2")
     await press_on(page, "Evaluate without saving")
@@ -293,5 +293,11 @@ async def test_a_version_waits_for_its_time_and_versions_get_and_lose_labels(vis
     await expect(done).to_have_text("Version 2 no longer has the label audited.")
     labels = [one["labels"] for one in (await ask(page, VERSIONS, id=id))["versions"]["nodes"]]
     assert labels == [[], []]
+    await press_on(page, "Restore version 1")
+    await expect(done).to_have_text("Version 3 has what version 1 had.")
+    await expect(versions.get_by_role("row")).to_have_count(4)
+    await expect(page.get_by_role("button", name="Restore version 1")).to_be_focused()
+    difference = page.get_by_role("region", name="Difference")
+    await expect(difference.get_by_role("cell", name="description")).to_be_visible()
     assert oldest["version"] == 1
     assert_quiet(visit)

@@ -73,7 +73,7 @@ async def test_what_is_saved_late_leads_nobody_away_from_another_screen(visit: V
     page = await open_console(visit, "/new/calculation")
     await page.get_by_label("Name").fill("console_late")
     await page.get_by_label("Key", exact=True).fill("x")
-    await page.get_by_role("textbox", name="Formula of formula").fill(":x * 2")
+    await page.get_by_role("textbox", name="The formula").fill(":x * 2")
     await page.get_by_label("Output key").fill("doubled")
     async with answered_last(page, "SaveNewCalculation"):
         await page.get_by_role("button", name="Save", exact=True).click()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Locator, Route, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.server.runtime.stores import FILES
@@ -89,7 +89,8 @@ async def test_a_run_whose_worker_died_is_stuck_and_starts_again_for_a_reason(
     # A worker claims a run, and is never heard of again.
     run = "enriched/archive/run=2019-01-01-00-00-00/"
     place = {"group": "/usa", "manifest": "snowplow", "runId": run}
-    found = {**place, "addedBy": "transformer"}
+    tags = [{"key": "country", "value": "de"}]
+    found = {**place, "addedBy": "transformer", "tags": tags, "batch": "2019-01-01"}
     assert await ask(page, DISCOVER, input=found) == {"__typename": "DiscoverRunPayload"}
     claim = {**place, "stage": "TRANSFORM", "owner": "worker-1", "leaseSeconds": 1}
     held = {"state": "PROCESSING", "leaseOwner": "worker-1"}
@@ -98,7 +99,7 @@ async def test_a_run_whose_worker_died_is_stuck_and_starts_again_for_a_reason(
     card = stuck.get_by_role("listitem").filter(has_text=run)
     await expect(card.get_by_text("processing", exact=True)).to_be_visible()
     await expect(card).to_contain_text("held by worker-1 until")
-    steps = card.get_by_role("button")
+    steps = card.get_by_role("button", name=run)
     await expect(steps).to_have_text(["Recover", "Start again", "Skip"])
     assert await find_faults(page) == []
     # The server looks whether the output is complete, and says in its words that it is not.
@@ -134,7 +135,18 @@ async def test_a_run_whose_worker_died_is_stuck_and_starts_again_for_a_reason(
     await card.get_by_text("History", exact=True).click()
     for reason in ("the worker's machine is gone", "it is complete"):
         await expect(card.get_by_role("cell", name=reason)).to_be_visible()
+    await assert_batch_finds(page, card, run)
     assert_quiet(visit)
+
+
+async def assert_batch_finds(page: Page, card: Locator, run: str) -> None:
+    """The batch of a run finds it, and the rules of retries stand above."""
+    await expect(page.get_by_text("Workers may claim a failed run at once")).to_be_visible()
+    await expect(card.get_by_role("list", name="Tags")).to_have_text("country de")
+    await card.get_by_role("button", name="2019-01-01", exact=True).click()
+    await expect(page.get_by_label("Batch")).to_have_value("2019-01-01")
+    cards = page.get_by_role("region", name="All runs").get_by_role("code")
+    await expect(cards).to_have_text([run])
 
 
 def notification(*values: object) -> str:

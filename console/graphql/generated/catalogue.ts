@@ -22,23 +22,23 @@ export const CataloguePipelines: Operation<
   CataloguePipelinesQuery,
   CataloguePipelinesQueryVariables
 > = {
-  id: "6c8d39e11fe3b4a0ca319974b654df2fd8345619017fdd8e941c0fa071c9e869",
+  id: "afe8396053c7467fbbd2a13ee163f607e100e0d331630d0ef67375c95dfffa36",
   name: "CataloguePipelines",
 };
 export const CatalogueCalculations: Operation<
   CatalogueCalculationsQuery,
   CatalogueCalculationsQueryVariables
 > = {
-  id: "b5fa345a16edd953548f86f51fc4fbd53129c6c077942352b774bd0b0a0331e3",
+  id: "5bc4d8ab5716d0e761368a9505a4bd921631c20199af4cd6ae3b293035c36a82",
   name: "CatalogueCalculations",
 };
 export const CatalogueDatasets: Operation<CatalogueDatasetsQuery, CatalogueDatasetsQueryVariables> =
   {
-    id: "c49e13612295cba6280fb88a5def1d37b7f01a2dc3ca9e1ebd48af124048fe27",
+    id: "527ea21605f93c7466e457f25a755226c95bf36eb94450fe5929bd202d584069",
     name: "CatalogueDatasets",
   };
 export const CatalogueMetrics: Operation<CatalogueMetricsQuery, CatalogueMetricsQueryVariables> = {
-  id: "c8c0dc759a215560f4b102cab2cb1f0775031327475f0ac4d21490692e4f80c1",
+  id: "d1760a1cea1f33cf28d153281b7dd9596bc7237e499c4b520f1dd55d27f03696",
   name: "CatalogueMetrics",
 };
 export const FacetKeys: Operation<FacetKeysQuery, FacetKeysQueryVariables> = {

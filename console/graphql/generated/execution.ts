@@ -17,14 +17,14 @@ import type {
 } from "./types";
 
 export const ExecutionDetails: Operation<ExecutionDetailsQuery, ExecutionDetailsQueryVariables> = {
-  id: "2bcef355877be830cc24e27d80b6915e6f193ecbccb76e47b5172a2783ea6849",
+  id: "51315c82f13c1ccda508cb6534c2de0ee73d5d4b448bd8241ee20b857beb8a06",
   name: "ExecutionDetails",
 };
 export const ExecutionLive: Operation<
   ExecutionLiveSubscription,
   ExecutionLiveSubscriptionVariables
 > = {
-  id: "196189f64776142ea3acd80a9d931f2e5403382cb76df5dfe155326e35bc7369",
+  id: "9b8ef670181988db3cb6ca5a75484c8f5f767c60519cfbf49b58512bd3be9100",
   name: "ExecutionLive",
 };
 export const PinnedTransforms: Operation<PinnedTransformsQuery, PinnedTransformsQueryVariables> = {

@@ -23,15 +23,15 @@ import type {
 } from "./types";
 
 export const ManifestList: Operation<ManifestListQuery, ManifestListQueryVariables> = {
-  id: "b1e8a7024b4988d9d23fe60176b80dad9163aef113d90cba3c7f6bcebdca758e",
+  id: "16027b107a9fba759e6f3c6c0dd28c1b89cbc1103254ec31ea8b703c7640f47d",
   name: "ManifestList",
 };
 export const ManifestRuns: Operation<ManifestRunsQuery, ManifestRunsQueryVariables> = {
-  id: "2d8fc6423746cee79272d7b6fd1af3af793384f65fa65ab38fb2c4d633ccad35",
+  id: "42151abacfdb0ec80e153b168f03593968f24249ffe373a6f5178d717835e4a7",
   name: "ManifestRuns",
 };
 export const StuckRuns: Operation<StuckRunsQuery, StuckRunsQueryVariables> = {
-  id: "af605459d2ba27ed819dbbcf522a02b519a7df32e0d8a8d405bd4139e3bba8f2",
+  id: "09222b66761ebc300b047c4bddb3a532d2ac108a523f90858d6e593ae1b93c3d",
   name: "StuckRuns",
 };
 export const RunHistory: Operation<RunHistoryQuery, RunHistoryQueryVariables> = {

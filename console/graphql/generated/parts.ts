@@ -18,6 +18,8 @@ import type {
   SetVersionLabelMutationVariables,
   RemoveVersionLabelMutation,
   RemoveVersionLabelMutationVariables,
+  RestoreVersionMutation,
+  RestoreVersionMutationVariables,
   JobsQuery,
   JobsQueryVariables,
   JobLiveSubscription,
@@ -61,6 +63,10 @@ export const RemoveVersionLabel: Operation<
 > = {
   id: "f688eaa8cdb7d8c643306a2c82a564f0207f4e23bfe6e6a73f5aaee22c94334a",
   name: "RemoveVersionLabel",
+};
+export const RestoreVersion: Operation<RestoreVersionMutation, RestoreVersionMutationVariables> = {
+  id: "3187302d5235a1c9d7183c217ba9c23b93ac359733e143b43a816a4cfe5ec140",
+  name: "RestoreVersion",
 };
 export const Jobs: Operation<JobsQuery, JobsQueryVariables> = {
   id: "7ee1c673fc19876a8479d87df475583172609b326fd9daa9a5dc699b817eabae",

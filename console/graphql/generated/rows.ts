@@ -25,7 +25,7 @@ export const RowTotals: Operation<RowTotalsQuery, RowTotalsQueryVariables> = {
   name: "RowTotals",
 };
 export const RowPipeline: Operation<RowPipelineQuery, RowPipelineQueryVariables> = {
-  id: "c304f66fba91583d6f56dca13dfc827a5c9896f18291a243bd4b322a5a4654fd",
+  id: "6a16973c1d26a6a2b87221b44677e1d3d35008a673fb10f77f3932d9185800f2",
   name: "RowPipeline",
 };
 export const RowHistory: Operation<RowHistoryQuery, RowHistoryQueryVariables> = {

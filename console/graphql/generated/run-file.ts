@@ -15,7 +15,7 @@ import type {
 } from "./types";
 
 export const RunnablePipeline: Operation<RunnablePipelineQuery, RunnablePipelineQueryVariables> = {
-  id: "5ea78d9e88085264d84b631faa86c8302acc9b7506a7ee41494dda15a3d200fb",
+  id: "dd998377bac25b3f577ae48689780c1c10ff763bf28ac5c256bf1e661bab0d5f",
   name: "RunnablePipeline",
 };
 export const WaitingUpload: Operation<WaitingUploadQuery, WaitingUploadQueryVariables> = {

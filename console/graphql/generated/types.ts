@@ -752,6 +752,20 @@ export type ResourceKind =
   /** The tags are on metrics. */
   | "METRIC";
 
+/** The version to restore. */
+export type RestoreVersionInput = {
+  /** The global id of a pipeline, calculation, reference dataset or metric. */
+  id: string;
+  /** The number of the version to restore. Give either this or `label`. */
+  version?: number | null | undefined;
+  /** A label of the version to restore. */
+  label?: string | null | undefined;
+  /** The number of the current version. If another number is given, nothing changes. */
+  expectedVersion: number;
+  /** The time from which on the new version is active. The default is now. */
+  activeFrom?: string | null | undefined;
+};
+
 /** The execution to retry. */
 export type RetryExecutionInput = {
   /** The global id of the execution. */
@@ -1335,6 +1349,42 @@ export type RemoveVersionLabelMutation = {
     | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
+export type RestoreVersionMutationVariables = Exact<{
+  input: RestoreVersionInput;
+}>;
+
+export type RestoreVersionMutation = {
+  restoreVersion:
+    | { __typename: "RestoreVersionPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
 export type JobsQueryVariables = Exact<{
   group?: string | null | undefined;
 }>;
@@ -1863,6 +1913,7 @@ export type CataloguePipelinesQuery = {
       state: State;
       owner: string;
       updatedAt: string;
+      updatedBy: string;
       tags: Array<{ key: string; value: string }>;
       executions: { nodes: Array<{ id: string; state: ExecutionState; createdAt: string }> };
     }>;
@@ -1890,6 +1941,7 @@ export type CatalogueCalculationsQuery = {
       state: State;
       owner: string;
       updatedAt: string;
+      updatedBy: string;
       tags: Array<{ key: string; value: string }>;
     }>;
     pageInfo: { hasNextPage: boolean; endCursor: string | null };
@@ -1916,6 +1968,7 @@ export type CatalogueDatasetsQuery = {
       state: State;
       owner: string;
       updatedAt: string;
+      updatedBy: string;
       tags: Array<{ key: string; value: string }>;
     }>;
     pageInfo: { hasNextPage: boolean; endCursor: string | null };
@@ -1942,6 +1995,7 @@ export type CatalogueMetricsQuery = {
       state: State;
       owner: string;
       updatedAt: string;
+      updatedBy: string;
       tags: Array<{ key: string; value: string }>;
     }>;
     pageInfo: { hasNextPage: boolean; endCursor: string | null };
@@ -2493,7 +2547,13 @@ export type ExecutionFactsFragment = {
     rowsPerSecond: number | null;
     etaSeconds: number | null;
   } | null;
-  pipeline: { id: string; name: string; owner: string };
+  pipeline: {
+    id: string;
+    name: string;
+    owner: string;
+    groups: Array<string>;
+    transformer: { rows: { key: Array<string> } | null };
+  };
   pins: Array<{ kind: string; id: string; version: number; name: string }>;
   reusedFrom: { id: string; createdAt: string } | null;
 };
@@ -2562,7 +2622,13 @@ export type ExecutionDetailsQuery = {
       rowsPerSecond: number | null;
       etaSeconds: number | null;
     } | null;
-    pipeline: { id: string; name: string; owner: string };
+    pipeline: {
+      id: string;
+      name: string;
+      owner: string;
+      groups: Array<string>;
+      transformer: { rows: { key: Array<string> } | null };
+    };
     pins: Array<{ kind: string; id: string; version: number; name: string }>;
     reusedFrom: { id: string; createdAt: string } | null;
   } | null;
@@ -2603,7 +2669,13 @@ export type ExecutionLiveSubscription = {
       rowsPerSecond: number | null;
       etaSeconds: number | null;
     } | null;
-    pipeline: { id: string; name: string; owner: string };
+    pipeline: {
+      id: string;
+      name: string;
+      owner: string;
+      groups: Array<string>;
+      transformer: { rows: { key: Array<string> } | null };
+    };
     pins: Array<{ kind: string; id: string; version: number; name: string }>;
     reusedFrom: { id: string; createdAt: string } | null;
   };
@@ -2942,8 +3014,16 @@ export type RevokeApiKeyMutation = {
     | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
+export type ManifestRulesFragment = {
+  consumers: Array<string>;
+  consumes: string | null;
+  isFilled: boolean;
+  retries: { maxAttempts: number; firstDelaySeconds: number; longestDelaySeconds: number } | null;
+};
+
 export type RunFactsFragment = {
   id: string;
+  group: string;
   runId: string;
   state: RunState;
   toSkip: boolean;
@@ -2961,6 +3041,9 @@ export type RunFactsFragment = {
   savedTo: string | null;
   shredTypes: Array<string> | null;
   pipeline: string | null;
+  batch: string | null;
+  tags: Array<{ key: string; value: string }>;
+  counts: Array<{ name: string; count: string | number }> | null;
 };
 
 export type ManifestListQueryVariables = Exact<{
@@ -2977,6 +3060,14 @@ export type ManifestListQuery = {
       runCount: number;
       createdAt: string;
       createdBy: string;
+      consumers: Array<string>;
+      consumes: string | null;
+      isFilled: boolean;
+      retries: {
+        maxAttempts: number;
+        firstDelaySeconds: number;
+        longestDelaySeconds: number;
+      } | null;
     }>;
     pageInfo: { hasNextPage: boolean; endCursor: string | null };
   };
@@ -2986,6 +3077,8 @@ export type ManifestRunsQueryVariables = Exact<{
   group?: string | null | undefined;
   manifest: string;
   state?: RunState | null | undefined;
+  tag?: TagInput | null | undefined;
+  batch?: string | null | undefined;
   after?: string | null | undefined;
 }>;
 
@@ -2993,6 +3086,7 @@ export type ManifestRunsQuery = {
   runs: {
     nodes: Array<{
       id: string;
+      group: string;
       runId: string;
       state: RunState;
       toSkip: boolean;
@@ -3010,6 +3104,9 @@ export type ManifestRunsQuery = {
       savedTo: string | null;
       shredTypes: Array<string> | null;
       pipeline: string | null;
+      batch: string | null;
+      tags: Array<{ key: string; value: string }>;
+      counts: Array<{ name: string; count: string | number }> | null;
     }>;
     pageInfo: { hasNextPage: boolean; endCursor: string | null };
   };
@@ -3025,6 +3122,7 @@ export type StuckRunsQuery = {
   staleRuns: {
     nodes: Array<{
       id: string;
+      group: string;
       runId: string;
       state: RunState;
       toSkip: boolean;
@@ -3042,6 +3140,9 @@ export type StuckRunsQuery = {
       savedTo: string | null;
       shredTypes: Array<string> | null;
       pipeline: string | null;
+      batch: string | null;
+      tags: Array<{ key: string; value: string }>;
+      counts: Array<{ name: string; count: string | number }> | null;
     }>;
     pageInfo: { hasNextPage: boolean; endCursor: string | null };
   };
@@ -3533,6 +3634,7 @@ export type RowPipelineQuery = {
     id: string;
     name: string;
     owner: string;
+    groups: Array<string>;
     transformer: {
       extraColumns: ExtraColumns;
       parameters: Array<{
@@ -3692,6 +3794,7 @@ export type RunnablePipelineQuery = {
     name: string;
     state: State;
     owner: string;
+    groups: Array<string>;
     version: number;
     transformer: {
       extraColumns: ExtraColumns;

@@ -1,12 +1,12 @@
-import { Pencil } from "lucide-react";
-import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { CalculationDetails } from "../../graphql/generated/calculation";
 import type { CalculationDetailsQuery } from "../../graphql/generated/types";
-import { pathOf, useAddress } from "../../parts/address";
+import { useAddress } from "../../parts/address";
 import { AsAt, missingAsAt } from "../../parts/AsAt";
+import { OfRole } from "../../parts/denial";
 import { Formula } from "../../parts/Formula";
-import { CopyButton, StateBadge, TagPills } from "../../parts/marks";
+import { EditLink } from "../../parts/marks";
+import { ResourceHead } from "../../parts/ResourceHead";
 import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { UsedBy } from "../../parts/UsedBy";
@@ -27,7 +27,15 @@ export default function Calculation({ id }: { id: string }) {
       {({ calculation }) =>
         calculation ? (
           <>
-            <Head calculation={calculation} />
+            <ResourceHead
+              list={["/calculations", "Calculations"]}
+              resource={calculation}
+              summary={calculation.summary}
+            >
+              <OfRole role="CONTRIBUTOR" at={calculation.owner}>
+                <EditLink kind="calculations" id={id} />
+              </OfRole>
+            </ResourceHead>
             <AsAt key="at" />
             <Formula formula={calculation.formula} group={calculation.owner} />
             <p className="muted">
@@ -48,37 +56,14 @@ export default function Calculation({ id }: { id: string }) {
   );
 }
 
-function Head({ calculation }: { calculation: Shown }) {
-  const { id, name, summary, description, owner, version, state, tags } = calculation;
-  return (
-    <header>
-      <div className="stack tight grow">
-        <p className="crumbs">
-          <Link href="/calculations">Calculations</Link> · {owner}
-        </p>
-        <h1>{name}</h1>
-        {summary ? <p>{summary}</p> : null}
-        {description ? <p className="muted">{description}</p> : null}
-        <p className="row middle">
-          <StateBadge state={state} />
-          <span className="muted">version {version}</span>
-          <CopyButton text={id} what="the id" />
-        </p>
-        <TagPills tags={tags} />
-      </div>
-      <Link className="button" href={`${pathOf("calculations", id)}/edit`}>
-        <Pencil size={16} aria-hidden /> Edit
-      </Link>
-    </header>
-  );
-}
-
 function Versions({ calculation }: { calculation: Shown }) {
   return (
     <section className="stack tight" aria-label="Versions">
       <h2>Versions</h2>
       <VersionTable
         id={calculation.id}
+        owner={calculation.owner}
+        newest={calculation.version}
         versions={calculation.versions.nodes}
         about={{ Formula: ({ formula }) => <code>{formula}</code> }}
       />

@@ -1,7 +1,7 @@
 import { Plus } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { Link } from "wouter";
-import { useLive, usePages, useServices } from "../../app/queries";
+import { useAnswer, useLive, usePages, useServices } from "../../app/queries";
 import {
   CatalogueCalculations,
   CatalogueChanges,
@@ -9,11 +9,13 @@ import {
   CatalogueMetrics,
   CataloguePipelines,
 } from "../../graphql/generated/catalogue";
+import { Viewer } from "../../graphql/generated/shell";
 import type { Order, State } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
 import { Field, GroupField } from "../../parts/fields";
 import { formatName, formatNumber } from "../../parts/format";
 import { RemovablePill, StateBadge, TagPills, Time } from "../../parts/marks";
+import { mayCreate } from "../../parts/roles";
 import { Empty, Loading, More, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { ExecutionDots, type DottedExecution } from "./ExecutionDots";
@@ -74,6 +76,7 @@ interface Entry {
   state: string;
   owner: string;
   updatedAt: string;
+  updatedBy: string;
   tags: readonly { key: string; value: string }[];
   executions?: { nodes: readonly DottedExecution[] };
 }
@@ -87,6 +90,8 @@ export default function Catalogue({ kind }: { kind: Kind }) {
   const { title, one, operation } = KINDS[kind];
   useTitle(title);
   const { search, change } = useAddress();
+  const viewer = useAnswer(Viewer, {}).data?.viewer;
+  const yours = viewer?.defaultGroup;
   const filter = readFilter(search);
   const [typed, setTyped] = useState(search.get("name") ?? "");
   const name = useDeferredValue(typed);
@@ -128,8 +133,8 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           <h1>{title}</h1>
           <SearchCost name={operation.name} key={pages.dataUpdatedAt} />
         </div>
-        {kind === "REFERENCE_DATASET" ? null : (
-          <Link className="button primary" href={`/new/${one}`}>
+        {kind === "REFERENCE_DATASET" || !mayCreate(viewer?.roles ?? []) ? null : (
+          <Link className="button primary" href={newPath(one, scope.group)}>
             <Plus size={18} aria-hidden /> New {one}
           </Link>
         )}
@@ -148,7 +153,7 @@ export default function Catalogue({ kind }: { kind: Kind }) {
         <GroupField
           label="Seen by group"
           value={scope.group ?? ""}
-          placeholder="all of your group"
+          placeholder={yours ? `yours, ${yours}` : ""}
           onChange={(path) => change({ group: path || null })}
         />
         <GroupField
@@ -215,7 +220,11 @@ export default function Catalogue({ kind }: { kind: Kind }) {
               : ""}
           </p>
           {pages.nodes?.length === 0 ? (
-            <NothingFound kind={kind} isFiltered={NARROWING.some((name) => search.has(name))} />
+            <NothingFound
+              kind={kind}
+              isFiltered={NARROWING.some((name) => search.has(name))}
+              isWhole={scope.below}
+            />
           ) : null}
           <ul className="cards">
             {pages.nodes?.map((entry) => (
@@ -227,6 +236,11 @@ export default function Catalogue({ kind }: { kind: Kind }) {
       </div>
     </>
   );
+}
+
+/** The path of the editor of a new one, in the group whose list this is. */
+function newPath(one: string, group: string | null): string {
+  return `/new/${one}${group === null ? "" : `?${new URLSearchParams({ group }).toString()}`}`;
 }
 
 /** How many are shown, and whether these are all. */
@@ -301,18 +315,27 @@ function EntryCard({ entry, path }: { entry: Entry; path: string }) {
       {entry.description ? <p className="muted">{entry.description}</p> : null}
       <TagPills tags={entry.tags} />
       <p className="small muted">
-        {entry.owner} · changed <Time at={entry.updatedAt} />
+        {entry.owner} · changed <Time at={entry.updatedAt} /> by <bdi>{entry.updatedBy}</bdi>
       </p>
     </li>
   );
 }
 
-function NothingFound({ kind, isFiltered }: { kind: Kind; isFiltered: boolean }) {
+interface NothingFoundProps {
+  kind: Kind;
+  isFiltered: boolean;
+  /** Whether the groups below are searched too. */
+  isWhole: boolean;
+}
+
+function NothingFound({ kind, isFiltered, isWhole }: NothingFoundProps) {
   const { title, one, command } = KINDS[kind];
   if (isFiltered) {
     return (
-      <Empty title={`No ${one} carries all of this`}>
-        <p>Remove a part of the search above, or ask for the groups below too.</p>
+      <Empty title={`No ${one} is like this`}>
+        <p>
+          Remove a part of the search above{isWhole ? "." : ", or look in the groups below too."}
+        </p>
       </Empty>
     );
   }

@@ -89,7 +89,7 @@ function FacetKey({ label, count, ...props }: FacetKeyProps) {
   return (
     <details className="facet" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        {label} <span className="muted small">{count ?? ""}</span>
+        <bdi>{label}</bdi> <span className="muted small">{count ?? ""}</span>
       </summary>
       {isOpen ? (
         <>
@@ -99,7 +99,7 @@ function FacetKey({ label, count, ...props }: FacetKeyProps) {
             className="choose small"
             onClick={() => props.onWithout(props.tagKey)}
           >
-            without {label}
+            without <bdi>{label}</bdi>
           </button>
         </>
       ) : null}
@@ -136,7 +136,7 @@ function FacetLevel(props: FacetLevelProps) {
                 aria-pressed={modeOf(filter, tag) !== null}
                 onClick={() => onChoose(modeOf(filter, tag) ?? mode, tag)}
               >
-                <span>{words}</span>
+                <bdi>{words}</bdi>
                 <span className="muted">{count ?? ""}</span>
               </button>
               {hasChildren ? (

@@ -1,11 +1,11 @@
 import { Download } from "lucide-react";
-import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { DatasetDetails } from "../../graphql/generated/dataset";
 import { useAddress } from "../../parts/address";
 import { AsAt, missingAsAt } from "../../parts/AsAt";
 import { formatBytes, formatName } from "../../parts/format";
-import { CopyButton, Digits, StateBadge, TagPills } from "../../parts/marks";
+import { Digits } from "../../parts/marks";
+import { ResourceHead } from "../../parts/ResourceHead";
 import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { UsedBy } from "../../parts/UsedBy";
@@ -23,26 +23,13 @@ export default function Dataset({ id }: { id: string }) {
       {({ referenceDataset: dataset }) =>
         dataset ? (
           <>
-            <header>
-              <div className="stack tight grow">
-                <p className="crumbs">
-                  <Link href="/datasets">Datasets</Link> · {dataset.owner}
-                </p>
-                <h1>{dataset.name}</h1>
-                {dataset.description ? <p>{dataset.description}</p> : null}
-                <p className="row middle">
-                  <StateBadge state={dataset.state} />
-                  <span className="muted">version {dataset.version}</span>
-                  <CopyButton text={dataset.id} what="the id" />
-                </p>
-                <TagPills tags={dataset.tags} />
-              </div>
+            <ResourceHead list={["/datasets", "Datasets"]} resource={dataset}>
               {dataset.download.url ? (
                 <a className="button" href={dataset.download.url} download>
                   <Download size={16} aria-hidden /> Download CSV
                 </a>
               ) : null}
-            </header>
+            </ResourceHead>
             <AsAt key="at" />
             <p>
               <Digits value={dataset.content.rowCount} /> rows,{" "}
@@ -74,7 +61,12 @@ export default function Dataset({ id }: { id: string }) {
             <UsedBy id={id} />
             <section className="stack tight" aria-label="Versions">
               <h2>Versions</h2>
-              <VersionTable id={id} versions={dataset.versions.nodes} />
+              <VersionTable
+                id={id}
+                owner={dataset.owner}
+                newest={dataset.version}
+                versions={dataset.versions.nodes}
+              />
             </section>
           </>
         ) : (

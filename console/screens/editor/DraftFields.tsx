@@ -254,7 +254,7 @@ function FormulaFields(props: FormulaFieldsProps) {
         {canRemove ? <RemoveButton what={title} onRemove={() => onChange(null)} /> : null}
       </div>
       <FormulaField
-        label={`Formula of ${title.toLowerCase()}`}
+        label={title === "Formula" ? "The formula" : `Formula of ${title.toLowerCase()}`}
         formula={formula.formula}
         group={draft.group}
         parameters={draft.parameters}

@@ -1,13 +1,16 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Trash2 } from "lucide-react";
 import { useState, type SubmitEvent } from "react";
 import { Link } from "wouter";
 import { announce } from "../../app/announcement";
 import { type Failure, failureOf } from "../../app/failure";
 import { useAnswer, useServices } from "../../app/queries";
 import { Viewer } from "../../graphql/generated/shell";
-import { pathOf, useNavigate } from "../../parts/address";
-import { Field } from "../../parts/fields";
-import { ModalDialog } from "../../parts/ModalDialog";
+import { ActionButton } from "../../parts/ActionButton";
+import { pathOf, useAddress, useNavigate } from "../../parts/address";
+import { DeletionDialog } from "../../parts/DeletionDialog";
+import { Denied, OfRole, useRoles } from "../../parts/denial";
+import { hasRole, mayCreate } from "../../parts/roles";
 import { Answered, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { Conflict } from "./Conflict";
@@ -23,6 +26,12 @@ const LISTS: Readonly<Record<EditedKind, string>> = {
   metric: "/metrics",
 };
 
+const LIST_NAMES: Readonly<Record<EditedKind, string>> = {
+  pipeline: "Pipelines",
+  calculation: "Calculations",
+  metric: "Metrics",
+};
+
 interface EditorProps {
   kind: EditedKind;
   /** Null for a new one. */
@@ -36,18 +45,30 @@ export default function Editor({ kind, id }: EditorProps) {
 }
 
 function NewEditor({ kind }: { kind: EditedKind }) {
+  const { search } = useAddress();
   const viewer = useAnswer(Viewer, {});
   return (
     <Answered query={viewer} what="your group">
-      {({ viewer: { defaultGroup } }) => (
-        <DraftEditor kind={kind} id={null} read={newDraft(defaultGroup ?? "/")} />
-      )}
+      {({ viewer: { defaultGroup, roles } }) =>
+        mayCreate(roles) ? (
+          <DraftEditor
+            kind={kind}
+            id={null}
+            read={newDraft(search.get("group") ?? defaultGroup ?? "/")}
+          />
+        ) : (
+          <Denied title={`You may not make a ${kind}`}>
+            <p>It needs the role contributor in a group.</p>
+          </Denied>
+        )
+      }
     </Answered>
   );
 }
 
 function PresentEditor({ kind, id }: { kind: EditedKind; id: string }) {
   const { api } = useServices();
+  const roles = useRoles();
   // It is read once: what others save meanwhile is seen when this is saved.
   const query = useQuery({
     queryKey: ["edited", kind, id],
@@ -58,7 +79,17 @@ function PresentEditor({ kind, id }: { kind: EditedKind; id: string }) {
   });
   const [first, setFirst] = useState<Draft | null>(null);
   if (first === null && query.data) setFirst(query.data);
-  if (first) return <DraftEditor kind={kind} id={id} read={first} />;
+  if (first && roles) {
+    if (hasRole(roles, "CONTRIBUTOR", first.group)) {
+      return <DraftEditor kind={kind} id={id} read={first} />;
+    }
+    return (
+      <Denied title={`You may not change ${first.name}`}>
+        <p>It needs the role contributor at {first.group}.</p>
+        <Link href={pathOf(`${kind}s`, id)}>Back to the {kind}</Link>
+      </Denied>
+    );
+  }
   return (
     <Answered query={query} what={`the ${kind}`}>
       {() => <Missing what={kind} />}
@@ -115,14 +146,20 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
       <header>
         <div>
           <p className="crumbs">
-            {id === null ? null : <Link href={pathOf(`${kind}s`, id)}>{read.name}</Link>}
+            {id === null ? (
+              <Link href={LISTS[kind]}>{LIST_NAMES[kind]}</Link>
+            ) : (
+              <Link href={pathOf(`${kind}s`, id)}>{read.name}</Link>
+            )}
           </p>
           <h1>{id === null ? `New ${kind}` : `Edit ${read.name}`}</h1>
         </div>
         {id === null ? null : (
-          <button type="button" className="button danger" onClick={() => setDeleting(true)}>
-            Delete
-          </button>
+          <OfRole role="ADMIN" at={read.group}>
+            <button type="button" className="button danger" onClick={() => setDeleting(true)}>
+              <Trash2 size={16} aria-hidden /> Delete
+            </button>
+          </OfRole>
         )}
       </header>
       <form className="stack" onSubmit={submit}>
@@ -149,9 +186,7 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
           <Problem error={failure} />
         ) : null}
         <div className="row">
-          <button type="submit" className="button primary" disabled={isSaving}>
-            {isSaving ? "Saving…" : "Save"}
-          </button>
+          <ActionButton isBusy={isSaving}>{isSaving ? "Saving…" : "Save"}</ActionButton>
           <button
             type="button"
             className="button"
@@ -186,27 +221,18 @@ interface DeletionProps {
 }
 
 function Deletion({ name, kind, onClose, onDelete }: DeletionProps) {
-  const [typed, setTyped] = useState("");
-  const [error, setError] = useState<unknown>(null);
+  const deletion = useMutation({ mutationFn: onDelete });
   return (
-    <ModalDialog title={`Delete ${name}`} onClose={onClose}>
+    <DeletionDialog
+      title={`Delete ${name}`}
+      name={name}
+      label="Type its name to delete it"
+      action={`Delete the ${kind}`}
+      deletion={deletion}
+      onDelete={() => deletion.mutate()}
+      onClose={onClose}
+    >
       <p>The {kind} goes with all of its versions and cannot be brought back.</p>
-      <Field label="Type its name to delete it">
-        <input
-          value={typed}
-          autoComplete="off"
-          onChange={(event) => setTyped(event.target.value)}
-        />
-      </Field>
-      {error ? <Problem error={error} /> : null}
-      <button
-        type="button"
-        className="button danger"
-        disabled={typed !== name}
-        onClick={() => void onDelete().catch(setError)}
-      >
-        Delete the {kind}
-      </button>
-    </ModalDialog>
+    </DeletionDialog>
   );
 }

@@ -1,7 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Download, Play, Square } from "lucide-react";
-import type { ReactNode } from "react";
+import { Download, Play, Rows3, Square } from "lucide-react";
+import { type ReactNode, useRef } from "react";
 import { Link } from "wouter";
+import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer, useLive } from "../../app/queries";
 import {
@@ -10,10 +11,13 @@ import {
   ExecutionLive,
   RetryExecution,
 } from "../../graphql/generated/execution";
+import { Viewer } from "../../graphql/generated/shell";
 import type { ExecutionDetailsQuery, ExecutionFactsFragment } from "../../graphql/generated/types";
+import { ActionButton } from "../../parts/ActionButton";
 import { pathOf } from "../../parts/address";
 import { formatBytes, formatDuration, formatName } from "../../parts/format";
 import { CopyButton, Digits, ExecutionBadge, TagPills, Time } from "../../parts/marks";
+import { hasRole, mayRun } from "../../parts/roles";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
@@ -60,6 +64,7 @@ const hasRejected = ({ progress }: ExecutionFactsFragment) => Number(progress?.r
 
 function Shown({ execution }: { execution: Details }) {
   const { pipeline } = execution;
+  const heading = useRef<HTMLHeadingElement>(null);
   const times = useTimeOutputs(pipeline.id, execution.pipelineVersion);
   return (
     <>
@@ -69,7 +74,9 @@ function Shown({ execution }: { execution: Details }) {
             <Link href="/executions">Executions</Link> of{" "}
             <Link href={pathOf("pipelines", pipeline.id)}>{pipeline.name}</Link> ({pipeline.owner})
           </p>
-          <h1>{execution.input.name ?? "Rows of a request"}</h1>
+          <h1 ref={heading} tabIndex={-1}>
+            {execution.input.name ?? "Rows of a request"}
+          </h1>
           <p className="row middle">
             <ExecutionBadge
               state={execution.state}
@@ -79,7 +86,7 @@ function Shown({ execution }: { execution: Details }) {
             <CopyButton text={execution.id} what="the id" />
           </p>
         </div>
-        <Actions execution={execution} />
+        <Actions execution={execution} onDone={() => heading.current?.focus()} />
       </header>
       {execution.stateMessage ? (
         <p className="note note-warn">
@@ -120,39 +127,67 @@ function Shown({ execution }: { execution: Details }) {
   );
 }
 
-function Actions({ execution }: { execution: Details }) {
-  const cancel = useAction(CancelExecution, (data) => payloadOf(data.cancelExecution));
-  const retry = useAction(RetryExecution, (data) => payloadOf(data.retryExecution));
+function Actions({ execution, onDone }: { execution: Details; onDone: () => void }) {
+  const viewer = useAnswer(Viewer, {}).data?.viewer;
+  // The button of what was done makes way for another one.
+  const done = (words: string) => () => {
+    onDone();
+    announce(words);
+  };
+  const cancel = useAction(
+    CancelExecution,
+    (data) => payloadOf(data.cancelExecution),
+    done("The execution is cancelled."),
+  );
+  const retry = useAction(
+    RetryExecution,
+    (data) => payloadOf(data.retryExecution),
+    done("The execution is tried again."),
+  );
   const variables = { input: { id: execution.id } };
   const canRetry = execution.state === "FAILED" || execution.state === "CANCELLED";
   const error = cancel.error ?? retry.error;
+  const { pipeline, createdBy } = execution;
+  const mayControl =
+    viewer !== undefined &&
+    mayRun(viewer.roles, pipeline) &&
+    (viewer.userId === createdBy || hasRole(viewer.roles, "CONTRIBUTOR", pipeline.owner));
+  const rows =
+    pipeline.transformer.rows === null ? null : (
+      <Link className="button" href={`${pathOf("pipelines", pipeline.id)}/rows`}>
+        <Rows3 size={16} aria-hidden /> Rows
+      </Link>
+    );
+  if (!mayControl) return rows;
   return (
     <div className="stack tight">
       <div className="row">
+        {rows}
         {isOpen(execution) ? (
-          <button
-            type="button"
-            className="button danger"
-            disabled={cancel.isPending}
+          <ActionButton
+            tone="danger"
+            isBusy={cancel.isPending}
             onClick={() => cancel.mutate(variables)}
           >
             <Square size={16} aria-hidden /> Cancel
-          </button>
+          </ActionButton>
         ) : null}
         {canRetry ? (
-          <button
-            type="button"
-            className="button primary"
-            disabled={retry.isPending}
-            onClick={() => retry.mutate(variables)}
-          >
+          <ActionButton isBusy={retry.isPending} onClick={() => retry.mutate(variables)}>
             <Play size={16} aria-hidden /> Try again
-          </button>
+          </ActionButton>
         ) : null}
       </div>
       {error ? <Problem error={error} /> : null}
     </div>
   );
+}
+
+/** What an execution that is ready waits for: `before` others wait longer. */
+export function describeQueue(before: number | null | undefined): string {
+  if (before == null) return "Waits for a worker.";
+  if (before === 0) return "Waits for a worker, as the next one.";
+  return `Waits for a worker; ${before === 1 ? "1 other waits" : `${before} others wait`} longer.`;
 }
 
 function Progress({ execution }: { execution: ExecutionFactsFragment }) {
@@ -161,11 +196,7 @@ function Progress({ execution }: { execution: ExecutionFactsFragment }) {
   return (
     <section className="card stack tight" aria-label="Progress">
       {execution.state === "WAITING" ? (
-        <p>
-          {execution.readyAt
-            ? `Waits for a worker${execution.queuePosition == null ? "" : `, as number ${execution.queuePosition} of the queue`}.`
-            : "Waits for its input."}
-        </p>
+        <p>{execution.readyAt ? describeQueue(execution.queuePosition) : "Waits for its input."}</p>
       ) : null}
       {execution.state === "IN_PROGRESS" && total > 0 ? (
         <progress
@@ -256,7 +287,7 @@ function Files({ execution }: { execution: Details }) {
         file?.url ? (
           <a key={name} className="button start" href={file.url} download>
             <Download size={16} aria-hidden /> {name}
-            {name === "Input" && execution.mode === "INLINE" ? " rows as JSON," : ""}
+            {name === "Input" && execution.mode === "INLINE" ? " rows as JSON" : ""}
             {file.sizeBytes == null ? null : (
               <span className="muted">{formatBytes(file.sizeBytes)}</span>
             )}

@@ -6,13 +6,14 @@ import {
   ExecutionsLive,
   ExecutionTotals,
 } from "../../graphql/generated/executions";
+import { Viewer } from "../../graphql/generated/shell";
 import type {
   DurationFilter,
   ExecutionState,
   ExecutionsQuery,
 } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
-import { Field, GroupField } from "../../parts/fields";
+import { AddressField, Field, GroupField } from "../../parts/fields";
 import { StateBadge } from "../../parts/marks";
 import { Empty, Loading, Problem } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
@@ -38,6 +39,7 @@ export default function Executions() {
   useTitle("Executions");
   const { search, change } = useAddress();
   const client = useQueryClient();
+  const yours = useAnswer(Viewer, {}).data?.viewer.defaultGroup;
   const scope = { group: search.get("group"), below: search.get("below") !== "no" };
   const states = search
     .getAll("state")
@@ -93,12 +95,37 @@ export default function Executions() {
         <h1>Executions</h1>
       </header>
       <search className="stack tight">
+        <fieldset className="row middle apart">
+          <legend className="visually-hidden">States</legend>
+          {STATES.map((state) => (
+            <label key={state} className="check">
+              <input
+                type="checkbox"
+                checked={states.includes(state)}
+                onChange={() => toggle(state)}
+              />
+              <StateBadge state={state} />
+              <span className="muted">
+                {totals.data?.executionCounts.find((one) => one.state === state)?.count ?? ""}
+              </span>
+            </label>
+          ))}
+          <TodayButton />
+        </fieldset>
         <div className="filters">
           <GroupField
             value={scope.group ?? ""}
-            placeholder="all of your group"
+            placeholder={yours ? `yours, ${yours}` : ""}
             onChange={(path) => change({ group: path || null })}
           />
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={scope.below}
+              onChange={(event) => change({ below: event.target.checked ? null : "no" })}
+            />
+            with groups below
+          </label>
           <PipelineField
             group={scope.group}
             value={variables.pipeline}
@@ -119,30 +146,6 @@ export default function Executions() {
           <SecondsField label="Took at least (s)" name="atLeast" />
           <SecondsField label="Took at most (s)" name="atMost" />
         </div>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={scope.below}
-            onChange={(event) => change({ below: event.target.checked ? null : "no" })}
-          />
-          with groups below
-        </label>
-        <fieldset className="row middle">
-          <legend className="visually-hidden">States</legend>
-          {STATES.map((state) => (
-            <label key={state} className="check">
-              <input
-                type="checkbox"
-                checked={states.includes(state)}
-                onChange={() => toggle(state)}
-              />
-              <StateBadge state={state} />
-              <span className="muted">
-                {totals.data?.executionCounts.find((one) => one.state === state)?.count ?? ""}
-              </span>
-            </label>
-          ))}
-        </fieldset>
       </search>
       {pages.error && !pages.nodes ? (
         <Problem error={pages.error} onRetry={() => void pages.refetch()} />
@@ -182,6 +185,25 @@ function durationOf(search: URLSearchParams): DurationFilter | null {
   return atLeast == null && atMost == null ? null : { atLeast, atMost };
 }
 
+/** Narrows the list to what was created since midnight where the reader is. */
+function TodayButton() {
+  const { search, change } = useAddress();
+  const midnight = new Date();
+  midnight.setHours(0, 0, 0, 0);
+  const today = midnight.toISOString();
+  const isToday = search.get("from") === today;
+  return (
+    <button
+      type="button"
+      className="button"
+      aria-pressed={isToday}
+      onClick={() => change({ from: isToday ? null : today, to: null })}
+    >
+      Today
+    </button>
+  );
+}
+
 function SecondsField({ label, name }: { label: string; name: string }) {
   const { search, change } = useAddress();
   return (
@@ -193,28 +215,6 @@ function SecondsField({ label, name }: { label: string; name: string }) {
         inputMode="decimal"
         value={search.get(name) ?? ""}
         onChange={(event) => change({ [name]: event.target.value || null })}
-      />
-    </Field>
-  );
-}
-
-interface AddressFieldProps {
-  label: string;
-  name: string;
-  placeholder: string;
-}
-
-function AddressField({ label, name, placeholder }: AddressFieldProps) {
-  const { search, change } = useAddress();
-  return (
-    <Field label={label}>
-      <input
-        defaultValue={search.get(name) ?? ""}
-        placeholder={placeholder}
-        onBlur={(event) => change({ [name]: event.target.value || null })}
-        onKeyDown={(event) => {
-          if (event.key === "Enter") change({ [name]: event.currentTarget.value || null });
-        }}
       />
     </Field>
   );

@@ -5,6 +5,7 @@ import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer } from "../../app/queries";
 import { ApiKeys, CreateApiKey, RevokeApiKey } from "../../graphql/generated/groups";
 import type { Role } from "../../graphql/generated/types";
+import { ActionButton } from "../../parts/ActionButton";
 import { Field, GroupField } from "../../parts/fields";
 import { useFocusAtFirst } from "../../parts/focus";
 import { readForm } from "../../parts/forms";
@@ -12,7 +13,7 @@ import { formatName } from "../../parts/format";
 import { CopyButton, Time } from "../../parts/marks";
 import { ModalDialog } from "../../parts/ModalDialog";
 import { Answered, Empty, Problem } from "../../parts/state";
-import type { HeldRole } from "./roles";
+import type { HeldRole } from "../../parts/roles";
 
 /** The caller's API keys; the secret of a new one is shown once. */
 export function ApiKeyList({ roles }: { roles: readonly HeldRole[] }) {
@@ -29,11 +30,18 @@ export function ApiKeyList({ roles }: { roles: readonly HeldRole[] }) {
   };
   return (
     <section className="stack" aria-label="API keys">
-      <p>
-        <button type="button" className="button primary" ref={opener} onClick={() => setNew(true)}>
-          <KeyRound size={16} aria-hidden /> New key
-        </button>
-      </p>
+      {query.error?.code === "FORBIDDEN" ? null : (
+        <p>
+          <button
+            type="button"
+            className="button primary"
+            ref={opener}
+            onClick={() => setNew(true)}
+          >
+            <KeyRound size={16} aria-hidden /> New key
+          </button>
+        </p>
+      )}
       {revoke.error ? <Problem error={revoke.error} /> : null}
       <Answered query={query} what="your keys">
         {({ viewer }) =>
@@ -130,9 +138,7 @@ function NewKey({ roles, onClose }: { roles: readonly HeldRole[]; onClose: () =>
             <input name="days" type="number" min={1} max={365} defaultValue={90} required />
           </Field>
           {create.error ? <Problem error={create.error} /> : null}
-          <button type="submit" className="button primary" disabled={create.isPending}>
-            Create
-          </button>
+          <ActionButton isBusy={create.isPending}>Create</ActionButton>
         </form>
       )}
     </ModalDialog>

@@ -4,13 +4,14 @@ import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction } from "../../app/queries";
 import { CreateGroup, DeleteGroup } from "../../graphql/generated/groups";
+import { ActionButton } from "../../parts/ActionButton";
 import { DeletionDialog } from "../../parts/DeletionDialog";
 import { Field } from "../../parts/fields";
 import { formatName } from "../../parts/format";
 import { ModalDialog } from "../../parts/ModalDialog";
 import { Problem } from "../../parts/state";
 import { GroupChange, type ShownGroup } from "./GroupChange";
-import { amountOf, type Quota } from "./Groups";
+import { Amount, type Quota } from "./Groups";
 
 interface GroupActionsProps {
   group: ShownGroup;
@@ -89,9 +90,7 @@ function Creation({ parent, onClose, onMade }: CreationProps) {
           Its path is <code>{path}</code>.
         </p>
         {create.error ? <Problem error={create.error} /> : null}
-        <button type="submit" className="button primary" disabled={create.isPending}>
-          Create
-        </button>
+        <ActionButton isBusy={create.isPending}>Create</ActionButton>
       </form>
     </ModalDialog>
   );
@@ -135,7 +134,7 @@ function Deletion({ path, quotas, groups, onClose, onGone }: DeletionProps) {
         </li>
         {kept.map(({ kind, used }) => (
           <li key={kind}>
-            {amountOf(kind, used)} {kind === "BYTES" ? "of files" : formatName(kind)}
+            <Amount kind={kind} amount={used} /> {kind === "BYTES" ? "of files" : formatName(kind)}
           </li>
         ))}
       </ul>

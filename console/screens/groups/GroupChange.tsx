@@ -4,6 +4,7 @@ import { payloadOf } from "../../app/failure";
 import { useAction } from "../../app/queries";
 import { UpdateGroup } from "../../graphql/generated/groups";
 import type { GroupDetailsQuery } from "../../graphql/generated/types";
+import { ActionButton } from "../../parts/ActionButton";
 import { Field } from "../../parts/fields";
 import { readForm } from "../../parts/forms";
 import { ModalDialog } from "../../parts/ModalDialog";
@@ -55,9 +56,7 @@ export function GroupChange({ group, onClose }: { group: ShownGroup; onClose: ()
           <span>Enabled: without it nothing is made or started here or below</span>
         </label>
         {update.error ? <Problem error={update.error} /> : null}
-        <button type="submit" className="button primary" disabled={update.isPending}>
-          Save
-        </button>
+        <ActionButton isBusy={update.isPending}>Save</ActionButton>
       </form>
     </ModalDialog>
   );

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useAnswer } from "../../app/queries";
 import { GroupDetails } from "../../graphql/generated/groups";
 import { Loading, Problem } from "../../parts/state";
-import { covers } from "./roles";
+import { covers } from "../../parts/roles";
 
 interface GroupTreeProps {
   tops: readonly string[];

@@ -4,17 +4,17 @@ import { useAnswer } from "../../app/queries";
 import { GroupDetails } from "../../graphql/generated/groups";
 import { Viewer } from "../../graphql/generated/shell";
 import { useAddress } from "../../parts/address";
-import { formatBytes, formatName, formatNumber } from "../../parts/format";
+import { formatBytes, formatName } from "../../parts/format";
 import { useFocusAtFirst } from "../../parts/focus";
 import { JobList } from "../../parts/JobList";
-import { StateBadge, TagPills, Time } from "../../parts/marks";
+import { Digits, StateBadge, TagPills, Time } from "../../parts/marks";
 import { Answered, Missing } from "../../parts/state";
 import { presentTab, Tabs } from "../../parts/Tabs";
 import { useTitle } from "../../parts/title";
 import { ApiKeyList } from "./ApiKeyList";
 import { GroupActions } from "./GroupActions";
 import { GroupTree } from "./GroupTree";
-import { describeRole, effectiveRole, type HeldRole, topGroups } from "./roles";
+import { describeRole, effectiveRole, type HeldRole, topGroups } from "../../parts/roles";
 
 const TABS = ["Groups", "Keys"] as const;
 
@@ -147,8 +147,13 @@ function Quotas({ quotas }: { quotas: readonly Quota[] }) {
         <div key={kind}>
           <dt>{formatName(kind)}</dt>
           <dd>
-            {amountOf(kind, used)}
-            {maximum == null ? null : <span className="muted"> of {amountOf(kind, maximum)}</span>}
+            <Amount kind={kind} amount={used} />
+            {maximum == null ? null : (
+              <span className="muted">
+                {" "}
+                of <Amount kind={kind} amount={maximum} />
+              </span>
+            )}
           </dd>
         </div>
       ))}
@@ -156,8 +161,8 @@ function Quotas({ quotas }: { quotas: readonly Quota[] }) {
   );
 }
 
-export function amountOf(kind: string, amount: string | number): string {
-  return kind === "BYTES" ? formatBytes(amount) : formatNumber(amount);
+export function Amount({ kind, amount }: { kind: string; amount: string | number }) {
+  return kind === "BYTES" ? formatBytes(amount) : <Digits value={amount} />;
 }
 
 interface Entry {
@@ -180,8 +185,8 @@ function History({ entries }: { entries: readonly Entry[] }) {
             {entries.map((entry, index) => (
               <tr key={index}>
                 <td>{formatName(entry.action)}</td>
-                <td>{entry.subject}</td>
-                <td>{entry.state ?? entry.roles.join(", ")}</td>
+                <td className="long">{entry.subject}</td>
+                <td className="long">{entry.state ?? entry.roles.join(", ")}</td>
                 <td>
                   <Time at={entry.at} /> <span className="muted">by {entry.by}</span>
                 </td>

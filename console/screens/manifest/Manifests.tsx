@@ -26,7 +26,9 @@ export default function Manifests() {
       <search className="row">
         <GroupField
           value={group ?? ""}
-          onChange={(path) => change({ group: path || null, manifest: null })}
+          onChange={(path) =>
+            change({ group: path || null, manifest: null, state: null, tag: null, batch: null })
+          }
         />
       </search>
       {pages.error && !pages.nodes ? <Problem error={pages.error} /> : null}
@@ -46,7 +48,7 @@ export default function Manifests() {
                     type="button"
                     className="choose button quiet"
                     aria-pressed={name === manifest}
-                    onClick={() => change({ manifest: name })}
+                    onClick={() => change({ manifest: name, state: null, tag: null, batch: null })}
                   >
                     <span>{name}</span>
                     <span className="muted">{formatNumber(runCount)}</span>
@@ -56,7 +58,12 @@ export default function Manifests() {
             </ul>
             <More pages={pages} what="manifests" />
           </nav>
-          <RunLists key={`${group ?? ""} ${manifest}`} group={group} manifest={manifest} />
+          <RunLists
+            key={`${group ?? ""} ${manifest}`}
+            group={group}
+            manifest={manifest}
+            rules={pages.nodes.find(({ name }) => name === manifest)}
+          />
         </div>
       ) : null}
     </>

@@ -1,11 +1,18 @@
 import { useState } from "react";
 import { useAnswer, usePages } from "../../app/queries";
 import { ManifestRuns, RunHistory, StuckRuns } from "../../graphql/generated/manifest";
-import type { RunFactsFragment, RunState } from "../../graphql/generated/types";
-import { Field } from "../../parts/fields";
-import { formatName } from "../../parts/format";
-import { StateBadge, Time } from "../../parts/marks";
+import type {
+  ManifestRulesFragment,
+  RunFactsFragment,
+  RunState,
+} from "../../graphql/generated/types";
+import { useAddress } from "../../parts/address";
+import { AddressField, Field } from "../../parts/fields";
+import { formatName, formatNumber } from "../../parts/format";
+import { StateBadge, TagPills, Time } from "../../parts/marks";
 import { Answered, Loading, More, Problem } from "../../parts/state";
+import { readTag } from "../catalogue/tagFilter";
+import { ManifestFacts } from "./ManifestFacts";
 import { RunSteps } from "./RunSteps";
 
 const STATES: readonly RunState[] = [
@@ -23,16 +30,25 @@ export interface Place {
   manifest: string;
 }
 
+interface RunListsProps extends Place {
+  /** Those of the manifest; undefined until they are known. */
+  rules: ManifestRulesFragment | undefined;
+}
+
 /** A run becomes stuck as time passes, so they are looked for so often, in milliseconds. */
 const EVERY = 5_000;
 
 /** The stuck runs of a manifest, and all of its runs by state. */
-export function RunLists(place: Place) {
-  const [state, setState] = useState<RunState | null>(null);
+export function RunLists({ rules, ...place }: RunListsProps) {
+  const { search, change } = useAddress();
+  const state = STATES.find((one) => one === search.get("state")) ?? null;
+  const tag = readTag(search.get("tag") ?? "");
+  const batch = search.get("batch");
   const stuck = usePages(StuckRuns, { ...place }, (page) => page.staleRuns, { every: EVERY });
-  const all = usePages(ManifestRuns, { ...place, state }, (page) => page.runs);
+  const all = usePages(ManifestRuns, { ...place, state, tag, batch }, (page) => page.runs);
   return (
     <div className="stack">
+      {rules ? <ManifestFacts group={place.group} rules={rules} /> : null}
       <section className="stack tight" aria-label="Stuck runs">
         <h2>Stuck runs</h2>
         {stuck.nodes?.length === 0 ? <p className="muted">No run is stuck.</p> : null}
@@ -40,19 +56,23 @@ export function RunLists(place: Place) {
       </section>
       <section className="stack tight" aria-label="All runs">
         <h2>All runs</h2>
-        <Field label="State">
-          <select
-            value={state ?? ""}
-            onChange={(event) => setState(STATES.find((one) => one === event.target.value) ?? null)}
-          >
-            <option value="">any</option>
-            {STATES.map((one) => (
-              <option key={one} value={one}>
-                {formatName(one)}
-              </option>
-            ))}
-          </select>
-        </Field>
+        <search className="filters">
+          <Field label="State">
+            <select
+              value={state ?? ""}
+              onChange={(event) => change({ state: event.target.value || null })}
+            >
+              <option value="">any</option>
+              {STATES.map((one) => (
+                <option key={one} value={one}>
+                  {formatName(one)}
+                </option>
+              ))}
+            </select>
+          </Field>
+          <AddressField label="Tag" name="tag" placeholder="key=value" />
+          <AddressField label="Batch" name="batch" placeholder="its name" />
+        </search>
         {all.nodes?.length === 0 ? <p className="muted">No such run.</p> : null}
         <RunCards place={place} pages={all} what="runs" />
       </section>
@@ -86,8 +106,15 @@ function RunCards({ place, pages, what }: RunCardsProps) {
   );
 }
 
+/** How often a stage of a run was tried, from its second attempt on or when it is given up. */
+export function describeAttempts({ state, attempt }: Pick<RunFactsFragment, "state" | "attempt">) {
+  if (state === "GIVEN_UP") return `; given up after ${attempt} attempts`;
+  return attempt > 1 ? `; attempt ${attempt}` : "";
+}
+
 function RunCard({ place, run }: { place: Place; run: RunFactsFragment }) {
   const [isOpen, setOpen] = useState(false);
+  const { change } = useAddress();
   return (
     <li className="card item">
       <div className="row">
@@ -104,13 +131,31 @@ function RunCard({ place, run }: { place: Place; run: RunFactsFragment }) {
             ; held by {run.leaseOwner} until <Time at={run.leaseUntil} />
           </>
         ) : null}
-        {run.attempt > 1 ? `; attempt ${run.attempt}` : ""}
+        {describeAttempts(run)}
         {run.retryAt ? (
           <>
             ; waits until <Time at={run.retryAt} />
           </>
         ) : null}
       </p>
+      {run.batch ? (
+        <p className="small">
+          Batch{" "}
+          <button
+            type="button"
+            className="button quiet link"
+            onClick={() => change({ batch: run.batch ?? null })}
+          >
+            {run.batch}
+          </button>
+        </p>
+      ) : null}
+      <TagPills tags={run.tags} />
+      {run.counts && run.counts.length > 0 ? (
+        <p className="small muted">
+          {run.counts.map(({ name, count }) => `${name} ${formatNumber(count)}`).join(", ")}
+        </p>
+      ) : null}
       {run.lastError ? <p className="wrong">{run.lastError}</p> : null}
       {run.skipReason ? <p className="small">Skipped: {run.skipReason}</p> : null}
       <RunSteps place={place} run={run} />

@@ -9,9 +9,12 @@ import {
   UnskipRun,
 } from "../../graphql/generated/manifest";
 import type { RunFactsFragment } from "../../graphql/generated/types";
+import { ActionButton } from "../../parts/ActionButton";
+import { useRoles } from "../../parts/denial";
 import { Field } from "../../parts/fields";
 import { readForm } from "../../parts/forms";
 import { ModalDialog } from "../../parts/ModalDialog";
+import { hasRole } from "../../parts/roles";
 import { Problem } from "../../parts/state";
 import type { Place } from "./RunLists";
 
@@ -53,6 +56,7 @@ export function readTypes(text: string): string[] {
 
 export function RunSteps({ place, run }: { place: Place; run: RunFactsFragment }) {
   const [step, setStep] = useState<Step | null>(null);
+  if (!hasRole(useRoles() ?? [], "CONTRIBUTOR", run.group)) return null;
   return (
     <div className="row">
       {safeSteps(run).map((one) => (
@@ -114,9 +118,7 @@ function StepDialog({ place, run, step, onClose }: StepDialogProps) {
           <input name="reason" required />
         </Field>
         {action.error ? <Problem error={action.error} /> : null}
-        <button type="submit" className="button primary" disabled={action.isPending}>
-          {STEPS[step].name}
-        </button>
+        <ActionButton isBusy={action.isPending}>{STEPS[step].name}</ActionButton>
       </form>
     </ModalDialog>
   );

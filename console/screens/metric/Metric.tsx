@@ -1,11 +1,12 @@
-import { Pencil } from "lucide-react";
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { MetricDetails } from "../../graphql/generated/metric";
 import type { MetricDetailsQuery } from "../../graphql/generated/types";
 import { pathOf } from "../../parts/address";
+import { OfRole } from "../../parts/denial";
 import { formatName } from "../../parts/format";
-import { CopyButton, StateBadge, TagPills } from "../../parts/marks";
+import { EditLink } from "../../parts/marks";
+import { ResourceHead } from "../../parts/ResourceHead";
 import { Answered, Missing } from "../../parts/state";
 import { VersionTable } from "../../parts/VersionTable";
 import { useTitle } from "../../parts/title";
@@ -22,24 +23,11 @@ export default function Metric({ id }: { id: string }) {
       {({ metric }) =>
         metric ? (
           <>
-            <header>
-              <div className="stack tight grow">
-                <p className="crumbs">
-                  <Link href="/metrics">Metrics</Link> · {metric.owner}
-                </p>
-                <h1>{metric.name}</h1>
-                {metric.description ? <p>{metric.description}</p> : null}
-                <p className="row middle">
-                  <StateBadge state={metric.state} />
-                  <span className="muted">version {metric.version}</span>
-                  <CopyButton text={metric.id} what="the id" />
-                </p>
-                <TagPills tags={metric.tags} />
-              </div>
-              <Link className="button" href={`${pathOf("metrics", metric.id)}/edit`}>
-                <Pencil size={16} aria-hidden /> Edit
-              </Link>
-            </header>
+            <ResourceHead list={["/metrics", "Metrics"]} resource={metric}>
+              <OfRole role="CONTRIBUTOR" at={metric.owner}>
+                <EditLink kind="metrics" id={id} />
+              </OfRole>
+            </ResourceHead>
             <Inputs metric={metric} />
             <Series metric={metric} />
             <Versions metric={metric} />
@@ -87,7 +75,12 @@ function Versions({ metric }: { metric: ShownMetric }) {
   return (
     <section className="stack tight" aria-label="Versions">
       <h2>Versions</h2>
-      <VersionTable id={metric.id} versions={metric.versions.nodes} />
+      <VersionTable
+        id={metric.id}
+        owner={metric.owner}
+        newest={metric.version}
+        versions={metric.versions.nodes}
+      />
     </section>
   );
 }

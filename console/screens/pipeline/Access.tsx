@@ -4,17 +4,22 @@ import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer } from "../../app/queries";
 import { GrantPipeline, PipelineAccess, RevokePipeline } from "../../graphql/generated/pipeline";
 import { Viewer } from "../../graphql/generated/shell";
+import { ActionButton } from "../../parts/ActionButton";
+import { DenialNote } from "../../parts/denial";
 import { GroupField } from "../../parts/fields";
 import { formatName } from "../../parts/format";
 import { Time } from "../../parts/marks";
+import { hasRole } from "../../parts/roles";
 import { Answered, Missing, Problem } from "../../parts/state";
 import { describeSight } from "./sight";
 
 /** Which groups see a pipeline, and through which of them the reader does. */
-export function Access({ id }: { id: string }) {
+export function Access({ id, owner }: { id: string; owner: string }) {
   const viewer = useAnswer(Viewer, {});
   const group = viewer.data?.viewer.defaultGroup ?? "/";
   const query = useAnswer(PipelineAccess, { id, group }, { enabled: viewer.data !== undefined });
+  const roles = viewer.data?.viewer.roles ?? [];
+  const isAdmin = hasRole(roles, "ADMIN", owner);
   const [path, setPath] = useState("");
   const heading = useRef<HTMLHeadingElement>(null);
   const grant = useAction(
@@ -43,7 +48,7 @@ export function Access({ id }: { id: string }) {
       {({ pipeline }) =>
         pipeline ? (
           <>
-            <p>{describeSight(group, pipeline)}</p>
+            <p>{describeSight(group, pipeline, roles)}</p>
             <section className="stack tight" aria-label="Groups">
               <h2 ref={heading} tabIndex={-1}>
                 Groups that see it
@@ -55,7 +60,7 @@ export function Access({ id }: { id: string }) {
                       <code>{one}</code>{" "}
                       {one === pipeline.owner ? <span className="badge">owner</span> : null}
                     </span>
-                    {one === pipeline.owner ? null : (
+                    {one === pipeline.owner || !isAdmin ? null : (
                       <button
                         type="button"
                         className="button danger"
@@ -67,12 +72,14 @@ export function Access({ id }: { id: string }) {
                   </li>
                 ))}
               </ul>
-              <form className="row" onSubmit={share}>
-                <GroupField label="Share with group" value={path} onChange={setPath} />
-                <button type="submit" className="button primary" disabled={grant.isPending}>
-                  Share
-                </button>
-              </form>
+              {isAdmin ? (
+                <form className="row top" onSubmit={share}>
+                  <GroupField label="Share with group" value={path} onChange={setPath} />
+                  <ActionButton isBusy={grant.isPending}>Share</ActionButton>
+                </form>
+              ) : (
+                <DenialNote>Sharing it needs the role admin at {owner}.</DenialNote>
+              )}
               {error ? <Problem error={error} /> : null}
             </section>
             {pipeline.history && pipeline.history.nodes.length > 0 ? (

@@ -1,11 +1,14 @@
-import { FileUp, Pencil, Rows3 } from "lucide-react";
+import { FileUp, Rows3 } from "lucide-react";
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { PipelineDetails } from "../../graphql/generated/pipeline";
 import type { PipelineDetailsQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
 import { AsAt, missingAsAt } from "../../parts/AsAt";
-import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
+import { OfRole, useRoles } from "../../parts/denial";
+import { EditLink, Time } from "../../parts/marks";
+import { ResourceHead } from "../../parts/ResourceHead";
+import { mayRun } from "../../parts/roles";
 import { Answered } from "../../parts/state";
 import { presentTab, Tabs } from "../../parts/Tabs";
 import { useTitle } from "../../parts/title";
@@ -33,14 +36,14 @@ export default function Pipeline({ id }: { id: string }) {
         pipeline ? (
           <>
             <Head pipeline={pipeline} />
-            <AsAt key="at" />
             <Tabs names={TABS} label="Parts of the pipeline" />
+            <AsAt key="at" />
             {tab === "Transforms" ? (
               <TransformerTable transformer={pipeline.transformer} group={pipeline.owner} />
             ) : null}
-            {tab === "Versions" ? <Versions id={id} newest={pipeline.version} /> : null}
+            {tab === "Versions" ? <Versions pipeline={pipeline} /> : null}
             {tab === "Executions" ? <PipelineRuns id={id} /> : null}
-            {tab === "Access" ? <Access id={id} /> : null}
+            {tab === "Access" ? <Access id={id} owner={pipeline.owner} /> : null}
             {tab === "Lineage" ? <Lineage pipeline={pipeline} /> : null}
           </>
         ) : (
@@ -52,43 +55,40 @@ export default function Pipeline({ id }: { id: string }) {
 }
 
 function Head({ pipeline }: { pipeline: ShownPipeline }) {
-  const { id, name, description, owner, version, state, tags, updatedAt, updatedBy } = pipeline;
-  const { activeFrom, transformer } = pipeline;
+  const { id, owner, updatedAt, updatedBy, activeFrom, transformer } = pipeline;
+  const roles = useRoles();
+  const isRunner = roles !== undefined && mayRun(roles, pipeline);
   return (
-    <header>
-      <div className="stack tight grow">
-        <p className="crumbs">
-          <Link href="/">Pipelines</Link> · {owner}
-        </p>
-        <h1>{name}</h1>
-        {description ? <p>{description}</p> : null}
-        <p className="row middle">
-          <StateBadge state={state} />
-          <span className="muted">
-            version {version}, <Time at={updatedAt} /> by {updatedBy}
-            {activeFrom === updatedAt ? null : (
-              <>
-                , active from <Time at={activeFrom} />
-              </>
-            )}
-          </span>
-          <CopyButton text={id} what="the id" />
-        </p>
-        <TagPills tags={tags} />
-      </div>
+    <ResourceHead
+      list={["/", "Pipelines"]}
+      resource={pipeline}
+      denied={isRunner ? "Changing it" : "Changing and running it"}
+      about={
+        <>
+          , <Time at={updatedAt} /> by {updatedBy}
+          {activeFrom === updatedAt ? null : (
+            <>
+              , active from <Time at={activeFrom} />
+            </>
+          )}
+        </>
+      }
+    >
       <div className="row">
-        <Link className="button" href={`${pathOf("pipelines", id)}/edit`}>
-          <Pencil size={16} aria-hidden /> Edit
-        </Link>
+        <OfRole role="CONTRIBUTOR" at={owner}>
+          <EditLink kind="pipelines" id={id} />
+        </OfRole>
         {transformer.rows ? (
           <Link className="button" href={`${pathOf("pipelines", id)}/rows`}>
             <Rows3 size={16} aria-hidden /> Rows
           </Link>
         ) : null}
-        <Link className="button primary" href={`${pathOf("pipelines", id)}/run`}>
-          <FileUp size={16} aria-hidden /> Run a file
-        </Link>
+        {isRunner ? (
+          <Link className="button primary" href={`${pathOf("pipelines", id)}/run`}>
+            <FileUp size={16} aria-hidden /> Run a file
+          </Link>
+        ) : null}
       </div>
-    </header>
+    </ResourceHead>
   );
 }

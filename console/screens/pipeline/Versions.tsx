@@ -6,9 +6,11 @@ import { Field } from "../../parts/fields";
 import { StateBadge } from "../../parts/marks";
 import { VersionTable } from "../../parts/VersionTable";
 import { Answered, Loading, More, Problem } from "../../parts/state";
+import type { ShownPipeline } from "./Pipeline";
 
 /** All versions, and two of them side by side. */
-export function Versions({ id, newest }: { id: string; newest: number }) {
+export function Versions({ pipeline }: { pipeline: ShownPipeline }) {
+  const { id, owner, version: newest } = pipeline;
   const { search, change } = useAddress();
   const to = Number(search.get("to") ?? newest);
   const from = Number(search.get("from") ?? Math.max(1, to - 1));
@@ -55,6 +57,8 @@ export function Versions({ id, newest }: { id: string; newest: number }) {
         <h2>Versions</h2>
         <VersionTable
           id={id}
+          owner={owner}
+          newest={newest}
           versions={pages.nodes}
           about={{
             Name: ({ name }) => name,

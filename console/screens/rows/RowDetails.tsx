@@ -3,7 +3,9 @@ import { Link } from "wouter";
 import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer } from "../../app/queries";
 import { RowExplanation, RowHistory, WithdrawRow } from "../../graphql/generated/rows";
+import { ActionButton } from "../../parts/ActionButton";
 import { pathOf } from "../../parts/address";
+import { OfRole } from "../../parts/denial";
 import { ExplainedRow } from "../../parts/ExplainedRow";
 import { Field } from "../../parts/fields";
 import { readForm } from "../../parts/forms";
@@ -26,7 +28,9 @@ export function RowDetails({ pipeline, row, outputs, onWithdrawn }: RowDetailsPr
       <Explained id={row.id} outputs={outputs} />
       <div className="stack">
         <History id={row.id} outputs={outputs} />
-        <Withdraw pipeline={pipeline} row={row} onWithdrawn={onWithdrawn} />
+        <OfRole role="CONTRIBUTOR" at={row.group}>
+          <Withdraw pipeline={pipeline} row={row} onWithdrawn={onWithdrawn} />
+        </OfRole>
       </div>
     </div>
   );
@@ -105,9 +109,9 @@ function Withdraw({
       </Field>
       {withdraw.error ? <Problem error={withdraw.error} /> : null}
       <p className="row">
-        <button type="submit" className="button danger" disabled={withdraw.isPending}>
+        <ActionButton tone="danger" isBusy={withdraw.isPending}>
           Withdraw
-        </button>
+        </ActionButton>
         <button type="button" className="button" onClick={() => setAsked(false)}>
           Keep it
         </button>

@@ -37,7 +37,9 @@ export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
                     <tr>
                       {outputs.map(({ key, label, type }) => (
                         <th key={key} scope="col" className={type === "NUMBER" ? "number" : ""}>
-                          {label}
+                          <span className="clipped" title={label}>
+                            {label}
+                          </span>
                         </th>
                       ))}
                       <th scope="col">

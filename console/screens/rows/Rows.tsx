@@ -4,8 +4,10 @@ import { useAnswer } from "../../app/queries";
 import { RowPipeline } from "../../graphql/generated/rows";
 import type { RowPipelineQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
+import { OfRole, useRoles } from "../../parts/denial";
 import { EveryField, readEvery } from "../../parts/EveryField";
 import { Field, GroupField } from "../../parts/fields";
+import { mayRun } from "../../parts/roles";
 import { Answered, Empty, Missing } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
@@ -29,6 +31,7 @@ export default function Rows({ id }: { id: string }) {
 
 function Kept({ pipeline }: { pipeline: Keeper }) {
   const { id, name, owner, transformer } = pipeline;
+  const roles = useRoles();
   return (
     <>
       <header>
@@ -39,9 +42,11 @@ function Kept({ pipeline }: { pipeline: Keeper }) {
           </p>
           <h1>Rows of {name}</h1>
         </div>
-        <Link className="button primary" href={`${pathOf("pipelines", id)}/run`}>
-          <FileUp size={16} aria-hidden /> Add or correct rows
-        </Link>
+        {transformer.rows && roles && mayRun(roles, pipeline) ? (
+          <Link className="button primary" href={`${pathOf("pipelines", id)}/run`}>
+            <FileUp size={16} aria-hidden /> Add or correct rows
+          </Link>
+        ) : null}
       </header>
       {transformer.rows ? (
         <KeptRowsOf pipeline={pipeline} keys={transformer.rows.key} />
@@ -49,8 +54,10 @@ function Kept({ pipeline }: { pipeline: Keeper }) {
         <Empty title="This pipeline keeps no rows">
           <p>
             Its outputs are in files only.{" "}
-            <Link href={`${pathOf("pipelines", id)}/edit`}>Edit</Link> it to say which outputs
-            identify a row.
+            <OfRole role="CONTRIBUTOR" at={owner}>
+              <Link href={`${pathOf("pipelines", id)}/edit`}>Edit</Link> it to say which outputs
+              identify a row.
+            </OfRole>
           </p>
         </Empty>
       )}

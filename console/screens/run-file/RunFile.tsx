@@ -14,9 +14,11 @@ import {
 import type { RunnablePipelineQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress, useNavigate } from "../../parts/address";
 import { decodeHead, headerProblems, packedKind, readFile, toRows } from "../../parts/csv";
+import { Denied, useRoles } from "../../parts/denial";
 import { formatBytes } from "../../parts/format";
+import { mayRun } from "../../parts/roles";
 import { RowsTable } from "../../parts/RowsTable";
-import { Answered, Missing, Problem } from "../../parts/state";
+import { Answered, Loading, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { useTurns } from "../../parts/turns";
 import { Columns } from "./Columns";
@@ -42,10 +44,24 @@ interface ChosenFile {
 /** Run a CSV file through a pipeline. */
 export default function RunFile({ id }: { id: string }) {
   const query = useAnswer(RunnablePipeline, { id });
+  const roles = useRoles();
   useTitle(`Run ${query.data?.pipeline?.name ?? "a file"}`);
   return (
     <Answered query={query} what="the pipeline">
-      {({ pipeline }) => (pipeline ? <FileRun pipeline={pipeline} /> : <Missing what="pipeline" />)}
+      {({ pipeline }) => {
+        if (!pipeline) return <Missing what="pipeline" />;
+        if (roles === undefined) return <Loading what="your roles" />;
+        if (mayRun(roles, pipeline)) return <FileRun pipeline={pipeline} />;
+        return (
+          <Denied title={`You may not run ${pipeline.name}`}>
+            <p>
+              Running it needs the role contributor at {pipeline.owner}, or at a group that it is
+              shared with.
+            </p>
+            <Link href={pathOf("pipelines", pipeline.id)}>Back to the pipeline</Link>
+          </Denied>
+        );
+      }}
     </Answered>
   );
 }
@@ -229,13 +245,18 @@ function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFi
       {chosen.kind ? (
         <p className="muted">{chosen.kind}: the server reads it and checks its columns.</p>
       ) : (
-        <RowsTable
-          rows={rows
-            .slice(0, PREVIEW_ROWS)
-            .map((fields) =>
-              Object.fromEntries(header.map((name, at) => [name, fields[at] ?? ""])),
-            )}
-        />
+        <>
+          {rows.length > PREVIEW_ROWS ? (
+            <p className="small muted">Its first {PREVIEW_ROWS} rows:</p>
+          ) : null}
+          <RowsTable
+            rows={rows
+              .slice(0, PREVIEW_ROWS)
+              .map((fields) =>
+                Object.fromEntries(header.map((name, at) => [name, fields[at] ?? ""])),
+              )}
+          />
+        </>
       )}
       {step.name === "uploading" ? (
         <div className="row middle" role="status">

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { payloadOf } from "../../app/failure";
 import { useAction, usePages } from "../../app/queries";
 import { ReplayLetters, SinkLetters } from "../../graphql/generated/sensors";
+import { ActionButton } from "../../parts/ActionButton";
 import { formatName, formatNumber } from "../../parts/format";
 import { Time } from "../../parts/marks";
 import { Loading, More, Problem } from "../../parts/state";
@@ -65,10 +66,9 @@ export function DeadLetters({ service, path }: { service: string; path: string }
                 <Time at={firstSeen} />
               </span>
             </span>
-            <button
-              type="button"
-              className="button"
-              disabled={replay.isPending}
+            <ActionButton
+              tone=""
+              isBusy={replay.isPending}
               onClick={() =>
                 // The letter makes way for another one, or for none.
                 replay.mutate(
@@ -78,7 +78,7 @@ export function DeadLetters({ service, path }: { service: string; path: string }
               }
             >
               Replay
-            </button>
+            </ActionButton>
             <button
               type="button"
               className="button danger"

@@ -3,6 +3,7 @@ import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction } from "../../app/queries";
 import { DeleteLetters } from "../../graphql/generated/sensors";
+import { ActionButton } from "../../parts/ActionButton";
 import { ModalDialog } from "../../parts/ModalDialog";
 import { Problem } from "../../parts/state";
 
@@ -41,9 +42,9 @@ export function LetterDeletion({ id, events, onClose, onGone }: LetterDeletionPr
           <button type="button" className="button" onClick={onClose}>
             Keep it
           </button>
-          <button type="submit" className="button danger" disabled={remove.isPending}>
+          <ActionButton tone="danger" isBusy={remove.isPending}>
             Delete for ever
-          </button>
+          </ActionButton>
         </div>
       </form>
     </ModalDialog>

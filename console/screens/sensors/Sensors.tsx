@@ -102,7 +102,7 @@ function Entities({ service, path }: { service: string; path: string }) {
             {pages.nodes.flatMap(({ entityId, entityType, attributes }) =>
               attributes.nodes.map(({ name, latest }) => (
                 <tr key={`${entityId} ${entityType} ${name}`}>
-                  <td>
+                  <td className="long">
                     {entityId} <span className="small muted">{entityType}</span>
                   </td>
                   <td>

@@ -1,3 +1,5 @@
+import type { Role } from "../graphql/generated/types";
+
 export interface HeldRole {
   readonly group: string;
   readonly role: string;
@@ -10,13 +12,36 @@ export function covers(group: string, path: string): boolean {
   return group === "/" || group === path || path.startsWith(`${group}/`);
 }
 
-/** The strongest role that is held at a group, and the group that gives it; null without one. */
+/** The role that holds at a group: that of the nearest group at or above it; null without one. */
 export function effectiveRole(roles: readonly HeldRole[], path: string): HeldRole | null {
   const held = roles.filter(({ group }) => covers(group, path));
   return held.reduce<HeldRole | null>(
-    (best, one) =>
-      best === null || RANKS.indexOf(one.role) > RANKS.indexOf(best.role) ? one : best,
+    (nearest, one) => (nearest === null || one.group.length > nearest.group.length ? one : nearest),
     null,
+  );
+}
+
+/** Whether a role, or a stronger one, is held at a group. */
+export function hasRole(roles: readonly HeldRole[], role: Role, path: string): boolean {
+  const held = effectiveRole(roles, path);
+  return held !== null && RANKS.indexOf(held.role) >= RANKS.indexOf(role);
+}
+
+/** Whether something may be made in some group. */
+export function mayCreate(roles: readonly HeldRole[]): boolean {
+  return roles.some(({ role }) => role !== "READER");
+}
+
+interface Shared {
+  readonly owner: string;
+  readonly groups: readonly string[];
+}
+
+/** Whether a pipeline may be run: by contributors of a group that sees it, as the server checks again. */
+export function mayRun(roles: readonly HeldRole[], { owner, groups }: Shared): boolean {
+  return (
+    [owner, ...groups].some((group) => hasRole(roles, "CONTRIBUTOR", group)) ||
+    roles.some(({ group, role }) => role !== "READER" && groups.some((one) => covers(one, group)))
   );
 }
 
