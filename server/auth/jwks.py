@@ -8,7 +8,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import httpx
 import msgspec
@@ -19,6 +19,7 @@ from joserfc.jwk import JWKRegistry, Key
 from joserfc.jws import JWSRegistry
 
 from penstock.datastore.errors import Unavailable
+from penstock.server.core.http_client import AnswerTooLong, BoundedReading
 from penstock.server.settings.secure_urls import is_secure
 
 MAX_BYTES = 256 * 1024
@@ -28,12 +29,6 @@ MAX_NETWORK_BYTES = MAX_BYTES + 64 * 1024
 
 MAX_PIECES = 2_048
 """The most chunks of a document."""
-
-MAX_INTERIM = 3
-"""The most answers of status 1xx before an answer."""
-
-_INTERIM = re.compile(rb"HTTP/1\.[01] 1")
-_INTERIM_LENGTH = 10
 
 MAX_KEYS = 64
 """The most entries of a key set. Reading a key takes the event loop 1.5 ms."""
@@ -52,40 +47,6 @@ class JsonDocument(NamedTuple):
     max_age: int | None
 
 
-class _BoundedReading:
-    """Bounds what is read from the network, of which the library drops much without a word."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._bytes = 0
-        self._interim = 0
-        self._end = b""
-
-    async def watch(self, event: str, info: dict[str, Any]) -> None:
-        """Bound the reading of a connection that has been opened; httpx calls it."""
-        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            stream = info["return_value"]
-            stream.read = self._limit_read(stream.read)
-
-    def _limit_read(self, read: Callable[..., Any]) -> Callable[..., Any]:
-        async def read_bounded(*arguments: Any, **options: Any) -> bytes:
-            data: bytes = await read(*arguments, **options)
-            self._count(data)
-            return data
-
-        return read_bounded
-
-    def _count(self, data: bytes) -> None:
-        self._bytes += len(data)
-        if self._bytes > MAX_NETWORK_BYTES:
-            raise FetchFailed(f"{self._url} sent more than {MAX_NETWORK_BYTES} bytes")
-        seen = self._end + data
-        self._interim += len(_INTERIM.findall(seen))
-        self._end = seen[1 - _INTERIM_LENGTH :]
-        if self._interim > MAX_INTERIM:
-            raise FetchFailed(f"{self._url} sent more than {MAX_INTERIM} answers of status 1xx")
-
-
 async def fetch_json(http: httpx.AsyncClient, url: str) -> JsonDocument:
     """Fetch the document without following redirects. Raises FetchFailed."""
     if not is_secure(url):
@@ -93,6 +54,8 @@ async def fetch_json(http: httpx.AsyncClient, url: str) -> JsonDocument:
     try:
         body, headers = await _fetch(http, url)
         return JsonDocument(msgspec.json.decode(body), _max_age(headers))
+    except AnswerTooLong as error:
+        raise FetchFailed(f"{url} {error}") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise FetchFailed(f"{url}: {type(error).__name__} {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -107,7 +70,7 @@ async def _fetch(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Header
         "accept-encoding": "identity",
         "connection": "close",
     }
-    bounds = {"trace": _BoundedReading(url).watch}
+    bounds = BoundedReading(MAX_NETWORK_BYTES).extensions
     async with http.stream(
         "GET", url, headers=wanted, follow_redirects=False, extensions=bounds
     ) as response:

@@ -1,9 +1,21 @@
 """The HTTP client of the server for services that an operator names."""
 
+import re
+from collections.abc import Callable
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any
+from typing import Any, Final
 
 import httpx
+
+MAX_INTERIM: Final = 3
+"""The most answers of status 1xx before an answer."""
+
+_INTERIM = re.compile(rb"HTTP/1\.[01] 1")
+_INTERIM_LENGTH: Final = 10
+
+
+class AnswerTooLong(httpx.TransportError):
+    """A service sent more than it may; the message has no subject: "sent more than 64 bytes"."""
 
 
 def open_http_client(**options: Any) -> httpx.AsyncClient:
@@ -13,3 +25,46 @@ def open_http_client(**options: Any) -> httpx.AsyncClient:
     """
     cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
     return httpx.AsyncClient(cookies=cookies, follow_redirects=False, **options)
+
+
+class BoundedReading:
+    """Bounds what is read from the network for an answer, of which the library drops much.
+
+    Its `extensions` go with each request of a client that sends one request after another; `begin`
+    comes before each.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self.extensions: Final = {"trace": self._watch}
+        self.begin()
+
+    def begin(self) -> None:
+        """Count anew, for the next answer."""
+        self._bytes = 0
+        self._interim = 0
+        self._end = b""
+
+    async def _watch(self, event: str, info: dict[str, Any]) -> None:
+        """Bound the reading of a connection that has been opened; httpx calls it."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            stream = info["return_value"]
+            stream.read = self._limit_read(stream.read)
+
+    def _limit_read(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        async def read_bounded(*arguments: Any, **options: Any) -> bytes:
+            data: bytes = await read(*arguments, **options)
+            self._count(data)
+            return data
+
+        return read_bounded
+
+    def _count(self, data: bytes) -> None:
+        self._bytes += len(data)
+        if self._bytes > self._most_bytes:
+            raise AnswerTooLong(f"sent more than {self._most_bytes} bytes")
+        seen = self._end + data
+        self._interim += len(_INTERIM.findall(seen))
+        self._end = seen[1 - _INTERIM_LENGTH :]
+        if self._interim > MAX_INTERIM:
+            raise AnswerTooLong(f"sent more than {MAX_INTERIM} answers of status 1xx")

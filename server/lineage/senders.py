@@ -4,14 +4,14 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from penstock.server.core.http_client import open_http_client
+from penstock.server.core.http_client import BoundedReading, open_http_client
 from penstock.server.lineage.delivery import Sender, Sending
 
 TIMEOUT_SECONDS: Final = 5.0
@@ -22,6 +22,12 @@ ANSWER_SECONDS: Final = 15.0
 
 MAX_ANSWER: Final = 65_536
 """The bytes of an answer beyond which its connection is closed and not used again."""
+
+MAX_PIECES: Final = 2_048
+"""The most chunks of such an answer."""
+
+MAX_NETWORK_BYTES: Final = MAX_ANSWER + 64 * 1024
+"""The most bytes that are read for an answer, with all that stands around its own."""
 
 _TRY_AGAIN: Final = frozenset((408, 425, 429))
 
@@ -34,23 +40,29 @@ class HttpSender:
     def __init__(self, client: httpx.AsyncClient, url: str, key: str | None = None) -> None:
         self._client = client
         self._url = url
+        self._reading = BoundedReading(MAX_NETWORK_BYTES)
         self._headers = {"content-type": "application/json"}
         if key is not None:
             self._headers["authorization"] = f"Bearer {key}"
 
     async def send(self, event: bytes) -> Sending:
+        self._reading.begin()
         try:
-            async with (
-                asyncio.timeout(ANSWER_SECONDS),
-                self._client.stream(
-                    "POST", self._url, content=event, headers=self._headers
-                ) as answer,
-            ):
+            async with asyncio.timeout(ANSWER_SECONDS), self._post(event) as answer:
                 await _read_some(answer)
                 return self._judge(answer.status_code)
         except (TimeoutError, httpx.HTTPError, httpx.InvalidURL) as error:
             logger.warning("the catalogue of data is not reached: %s", type(error).__name__)
             return Sending.TRY_AGAIN
+
+    def _post(self, event: bytes) -> AbstractAsyncContextManager[httpx.Response]:
+        return self._client.stream(
+            "POST",
+            self._url,
+            content=event,
+            headers=self._headers,
+            extensions=self._reading.extensions,
+        )
 
     def _judge(self, status: int) -> Sending:
         if 200 <= status < 300:
@@ -64,10 +76,11 @@ class HttpSender:
 
 async def _read_some(answer: httpx.Response) -> None:
     """Read a short answer, so that its connection can be used again."""
-    size = 0
+    size = pieces = 0
     async for chunk in answer.aiter_raw():
         size += len(chunk)
-        if size > MAX_ANSWER:
+        pieces += 1
+        if size > MAX_ANSWER or pieces > MAX_PIECES:
             return
 
 

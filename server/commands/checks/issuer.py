@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 
-import httpx
 from joserfc.jwk import Key
 
 from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
@@ -15,6 +14,7 @@ from penstock.server.auth.jwks import (
     keys_url,
     pick_key,
 )
+from penstock.server.core.http_client import open_http_client
 from penstock.server.settings.settings import Settings
 
 
@@ -25,7 +25,7 @@ async def check_issuer(settings: Settings) -> Findings:
         return
     advice = "Check PENSTOCK_ISSUER, PENSTOCK_JWKS_URL and the network; tokens are refused so far."
     try:
-        async with asyncio.timeout(FETCH_SECONDS), httpx.AsyncClient() as http:
+        async with asyncio.timeout(FETCH_SECONDS), open_http_client() as http:
             url = settings.jwks_url or await keys_url(http, settings.issuer)
             keys = keys_from((await fetch_json(http, url)).value)
         yield ok("issuer", f"Its keys are at {url}.")
