@@ -1,3 +1,4 @@
+import "./styles.js";
 import "./workers.js";
 import { explorerPlugin } from "@graphiql/plugin-explorer";
 import { GraphiQL, HISTORY_PLUGIN } from "graphiql";

@@ -110,7 +110,8 @@ async def test_the_page_is_strict_and_never_kept(client: httpx.AsyncClient) -> N
     headers = (await client.get("/graphiql")).headers
     assert headers["content-security-policy"] == (
         "default-src 'none'; script-src 'self'; worker-src 'self'; "
-        "style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; "
+        "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; "
+        "style-src-attr 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
     assert headers["x-content-type-options"] == "nosniff"
