@@ -202,7 +202,7 @@ async def test_a_slow_answer_is_announced_in_words(visit: Visit) -> None:
     await page.unroute_all(behavior="wait")
 
 
-@pytest.mark.parametrize("letter", ["W", "管", "ж"])
+@pytest.mark.parametrize("letter", ["W", "管", "ع"])
 async def test_the_longest_names_break_no_layout(visit: Visit, letter: str) -> None:
     page = await sign_in(visit)
     create = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
