@@ -113,6 +113,7 @@ class KeptRowsCost(NamedTuple):
     totals: float
     totals_again: float
     page: float
+    later_page: float
     peak: float
     plain_sql: float
     exact_sql: float
@@ -143,6 +144,8 @@ async def compare(store: Store, folder: Path, rows: int, parts: int) -> KeptRows
         session.kept_rows.page(kept, RowFilter(), Window(size=50))
     )
     assert len(rows_page.entries) == 50
+    behind = Window(size=50, after=rows_page.entries[-1][0])
+    spent_behind, _ = await measure(session.kept_rows.page(kept, RowFilter(), behind))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     files = find_parquet(folder)
     assert len(files) == parts
@@ -154,6 +157,7 @@ async def compare(store: Store, folder: Path, rows: int, parts: int) -> KeptRows
         totals=first,
         totals_again=again,
         page=spent_page,
+        later_page=spent_behind,
         peak=peak,
         plain_sql=doubles,
         exact_sql=decimals,
@@ -199,7 +203,7 @@ def main() -> None:
     print(f"run {rows // parts:,} rows: {cost.without:.2f} s without rows kept")
     print(f"with rows kept: {cost.run:.2f} s, {cost.run / cost.without:.2f} times")
     print(f"totals of {rows:,} rows by month: {cost.totals:.2f} s, again {cost.totals_again:.2f} s")
-    print(f"a page of 50 by key: {cost.page:.2f} s")
+    print(f"a page of 50 by key: {cost.page:.2f} s, a later one {cost.later_page:.2f} s")
     print(f"peak of memory: {cost.peak:,.0f} MB")
     print(f"plain SQL, sums as doubles: {cost.plain_sql:.2f} s, as decimals {cost.exact_sql:.2f} s")
     write, totals, shown = cost.sqlite

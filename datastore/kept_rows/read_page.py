@@ -9,18 +9,46 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from penstock.datastore.kept_rows.columns import KEY
+from penstock.datastore.kept_rows.columns import KEY, ROW
 from penstock.datastore.kept_rows.conditions import Condition, join_conditions
 from penstock.datastore.kept_rows.engine import Connection, quote_name
 from penstock.datastore.kept_rows.read_rows import columns_of, read_selected
 from penstock.datastore.kept_rows.records import KeptRow
-from penstock.datastore.kept_rows.snapshot import RowSelection, Snapshot, order_of_keys
+from penstock.datastore.kept_rows.snapshot import COMMIT, RowSelection, Snapshot, order_of_keys
 from penstock.datastore.table.pages import Window
 
 SPARE: Final = 4
 """The versions that are looked at for each row of a page: a row may have several."""
 
 ALWAYS: Final = Condition("true")
+
+
+class PagePlace(NamedTuple):
+    """The version of a row behind which a page begins: its commit and its number in that.
+
+    Cursors of earlier releases have the hash of the row only.
+    """
+
+    digest: str
+    version: tuple[int, int] | None = None
+
+    @classmethod
+    def of(cls, row: KeptRow) -> "PagePlace":
+        return cls(row.digest, (row.commit, row.number))
+
+    @classmethod
+    def parse(cls, text: str) -> "PagePlace":
+        digest, *numbers = text.split(_APART)
+        if len(numbers) != len(("commit", "number")) or not all(map(str.isdecimal, numbers)):
+            return cls(digest)
+        return cls(digest, (int(numbers[0]), int(numbers[1])))
+
+    def __str__(self) -> str:
+        return _APART.join((self.digest, *map(str, self.version or ())))
+
+
+_APART: Final = "x"
+"""It stands in no hash, and a cursor takes letters and digits only."""
 
 
 class _Near(NamedTuple):
@@ -33,12 +61,12 @@ class _Near(NamedTuple):
 def select_page(
     connection: Connection, selection: RowSelection, after: str | None, window: Window
 ) -> list[KeptRow]:
-    """Select rows that stand, by their keys, from behind the row with a hash on.
+    """Select rows that stand, by their keys, from behind a row on.
 
     One more than the page holds, if there is one.
     """
     query = _PageQuery(connection, selection, window.size + 1, window.backward)
-    place = None if after is None else query.find_place(after)
+    place = None if after is None else query.find_place(PagePlace.parse(after))
     if after is not None and place is None:
         return []
     first = _first_output(selection.snapshot)
@@ -67,6 +95,11 @@ def _first_output(snapshot: Snapshot) -> str | None:
     return order_of_keys(snapshot)[0] if snapshot.has_number(first) else quote_name(first)
 
 
+def _has_one_order(snapshot: Snapshot) -> bool:
+    """Whether the keys of all versions are of the same outputs and types, and so of columns."""
+    return len({(one.key, *(one.types.get(key) for key in one.key)) for one in snapshot.parts}) == 1
+
+
 @dataclass(frozen=True, slots=True)
 class _PageQuery:
     """The query of so many rows that stand, in the order of their keys."""
@@ -80,11 +113,34 @@ class _PageQuery:
     def order(self) -> list[str]:
         return order_of_keys(self.selection.snapshot)
 
-    def find_place(self, digest: str) -> tuple[Any, ...] | None:
-        """Find the place of the row with a hash, if it stands."""
+    def find_place(self, row: PagePlace) -> tuple[Any, ...] | None:
+        """Find the place of a row in the order, if it stands."""
         snapshot = self.selection.snapshot
-        sql = f"SELECT {', '.join(self.order)} FROM {snapshot.latest_where(f'{KEY} = ?')}"
-        found: tuple[Any, ...] | None = self.connection.execute(sql, [digest]).fetchone()
+        found = self._find_version(row)
+        if found is None:
+            sql = f"SELECT {', '.join(self.order)} FROM {snapshot.latest_where(f'{KEY} = ?')}"
+            found = self.connection.execute(sql, [row.digest]).fetchone()
+        return found
+
+    def _find_version(self, row: PagePlace) -> tuple[Any, ...] | None:
+        """Find the place in the file of the version that a page of this snapshot ended with.
+
+        That reads a part of one file, in place of the hashes of all rows.
+        """
+        snapshot = self.selection.snapshot
+        if row.version is None or not _has_one_order(snapshot):
+            return None
+        commit, number = row.version
+        file = snapshot.file_of(commit)
+        if file is None:
+            return None
+        sql = (
+            f"SELECT {', '.join(self.order)} FROM {file.all_versions()} "
+            f"WHERE {KEY} = ? AND {ROW} = ? AND {COMMIT} = ?"
+        )
+        found: tuple[Any, ...] | None = self.connection.execute(
+            sql, [row.digest, number, commit]
+        ).fetchone()
         return found
 
     def look_ahead(self, first: str, place: Sequence[Any] | None) -> _Near:

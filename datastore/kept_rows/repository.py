@@ -14,7 +14,7 @@ from penstock.datastore.kept_rows.conditions import RowFilter, filter_conditions
 from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import read_head, read_parts
-from penstock.datastore.kept_rows.read_page import select_page
+from penstock.datastore.kept_rows.read_page import PagePlace, select_page
 from penstock.datastore.kept_rows.read_rows import select_standing, select_versions
 from penstock.datastore.kept_rows.read_totals import (
     Total,
@@ -104,7 +104,10 @@ class KeptRows:
             rows = await opened.run(
                 partial(select_page, selection=selection, after=after, window=window)
             )
-        placed = [(str(RowPosition.within(parts, row.digest)), row) for row in rows[: window.size]]
+        placed = [
+            (str(RowPosition.within(parts, str(PagePlace.of(row)))), row)
+            for row in rows[: window.size]
+        ]
         reached = placed[-1][0] if placed else window.after
         entries = tuple(reversed(placed) if window.backward else placed)
         return Slice(entries, more=len(rows) > window.size, reached=reached)

@@ -89,6 +89,13 @@ class Snapshot(NamedTuple):
         versions = f"(SELECT * FROM {self.all_versions()} WHERE {condition} QUALIFY {newest})"
         return f"(SELECT * FROM {versions} WHERE NOT {WITHDRAWN})"
 
+    def file_of(self, commit: int) -> "Snapshot | None":
+        """The part of the snapshot that lies in the file of a commit; None without the commit."""
+        places = list(zip(self.parts, self.paths, strict=True))
+        path = next((path for part, path in places if part.commit == commit), None)
+        within = [(part, one) for part, one in places if one == path]
+        return Snapshot(*zip(*within, strict=True)) if within else None
+
     def has_number(self, output: str) -> bool:
         return any(one.types.get(output) in NUMBERS for one in self.parts)
 

@@ -1,5 +1,6 @@
 """Pages in the order of keys are right however often rows were corrected, and with any filter."""
 
+import re
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -9,8 +10,10 @@ from msgspec.structs import replace
 
 from penstock.datastore.kept_rows.conditions import RowCondition, RowFilter
 from penstock.datastore.kept_rows.read_page import SPARE
+from penstock.datastore.kept_rows.snapshot import Snapshot
 from penstock.datastore.records import Output, Pipeline, RowKeeping, Transform, ValueType
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
 from tests.datastore.executions.sample_executions import ANN, finished_execution, pipeline_in
 from tests.datastore.kept_rows.plants import PLANTS, keep_plants, plant_file, run_file
 from tests.support.sample_resources import SUPER, create_groups, on_sqlite, walk
@@ -89,3 +92,31 @@ async def test_rows_of_two_outputs_are_in_the_order_of_both(store: Store) -> Non
     for rows in ([("b", 10), ("a", 2)], [("a", 10), ("b", 9), ("a", 2)]):
         await finished_execution(store, pipeline, plant_file(rows))
     await assert_listed(store, pipeline, [("a", "2"), ("a", "10"), ("b", "9"), ("b", "10")])
+
+
+@on_sqlite
+async def test_a_page_finds_where_it_begins_in_the_file_of_one_version(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create_groups(store)
+    pipeline = await keep_plants(store)
+    await run_file(store, pipeline, p1=1, p2=2, p3=3)
+    await run_file(store, pipeline, p2=4)
+    rows = store.open_session(ANN).kept_rows
+    read: list[tuple[int, ...]] = []
+    of_all = Snapshot.all_versions
+
+    def note(snapshot: Snapshot) -> str:
+        read.append(tuple(part.commit for part in snapshot.parts))
+        return of_all(snapshot)
+
+    first = await rows.page(pipeline, RowFilter(), Window(size=2))
+    monkeypatch.setattr(Snapshot, "all_versions", note)
+    after = first.entries[-1][0]
+    behind = await rows.page(pipeline, RowFilter(), Window(size=2, after=after))
+    assert [row.key for _, row in behind.entries] == [("p3",)]
+    assert read == [(2,), (1, 2), (1, 2)]
+    _, digest, *_ = re.split("[:x]", after)
+    earlier = after.replace(after.split(":")[1], digest)
+    again = await rows.page(pipeline, RowFilter(), Window(size=2, after=earlier))
+    assert [row.key for _, row in again.entries] == [("p3",)]
