@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,6 +45,20 @@ _LIMITS: Final = (
     (resource.RLIMIT_FSIZE, MAX_OUTPUT),
     (resource.RLIMIT_CORE, 0),
 )
+
+
+_LAUNCHER: Final = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit(1)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+"""Becomes a program that ends with the process that started it, also if that one is killed.
+
+The first option of `prctl` is `PR_SET_PDEATHSIG`, which asks for a signal when the parent ends; it
+may have ended before.
+"""
 
 
 class ConversionResult(NamedTuple):
@@ -156,7 +171,7 @@ class _LimitedProcess:
     def _start(self) -> "subprocess.Popen[bytes]":
         try:
             return subprocess.Popen(  # noqa: S603 - the command is the operator's
-                self._arguments,
+                _bind_to_server(self._arguments),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -172,6 +187,17 @@ class _LimitedProcess:
         if pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def _bind_to_server(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments of the same program that ends with this process; raises OSError for none."""
+    if sys.platform != "linux":
+        return arguments
+    program = shutil.which(arguments[0], path=os.defpath)
+    if program is None:
+        raise FileNotFoundError(arguments[0])
+    launcher = (sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()))
+    return (*launcher, program, *arguments[1:])
 
 
 def _limit_process(pid: int) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -230,12 +231,19 @@ async def test_a_caller_in_debt_lets_no_conversion_wait(store: Store) -> None:
     assert key_behind(store.files, again.url) == key_behind(store.files, made.url)
 
 
-async def test_a_conversion_that_is_cancelled_ends_its_process(tmp_path: Path) -> None:
-    program, pid_file = tmp_path / "endless", tmp_path / "pid"
+def write_endless_program(folder: Path, pid_file: Path) -> Path:
+    """Write a program that writes its id to a file, and goes on until it is ended."""
+    program = folder / "endless"
     program.write_text(
         f"#!/bin/sh\necho $$ > {pid_file}.new; mv {pid_file}.new {pid_file}\nwhile :; do :; done\n"
     )
     program.chmod(0o700)
+    return program
+
+
+async def test_a_conversion_that_is_cancelled_ends_its_process(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    program = write_endless_program(tmp_path, pid_file)
     converting = FFmpeg(str(program), 1)
     running = asyncio.create_task(converting.convert(tmp_path, AudioFormat.FLAC, tmp_path, OPUS))
     await until(pid_file.exists)
@@ -246,12 +254,32 @@ async def test_a_conversion_that_is_cancelled_ends_its_process(tmp_path: Path) -
     await until(lambda: not is_alive(pid))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+async def test_a_conversion_ends_with_the_server_also_if_that_is_killed(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    program = write_endless_program(tmp_path, pid_file)
+    arguments = (str(program), "-x")
+    code = (
+        "from penstock.datastore.audio.transcoding.ffmpeg import _LimitedProcess\n"
+        f"_LimitedProcess({arguments!r}).run()"
+    )
+    server = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
+    await until(pid_file.exists)
+    pid = int(pid_file.read_text())
+    assert is_alive(pid)
+    server.kill()
+    await server.wait()
+    await until(lambda: not is_alive(pid))
+
+
 def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+        stat = Path(f"/proc/{pid}/stat")
+        # One that has ended stays in the list until its parent asks for its end.
+        return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
         return False
-    return True
 
 
 @on_sqlite
