@@ -194,7 +194,7 @@ def tomorrow() -> str:
 
 @pytest.mark.parametrize(
     ("implementation", "seed", "writers", "steps"),
-    [("moto", 0, 3, 8), ("dynoxide", 1, 6, 40), ("dynoxide", 2, 6, 40)],
+    [("moto", 0, 3, 8), ("dynoxide", 1, 6, 24), ("dynoxide", 2, 6, 24)],
 )
 async def test_a_client_sees_nothing_of_faults_that_a_retry_helps_against(
     tmp_path: Path, implementation: str, seed: int, writers: int, steps: int

@@ -146,8 +146,11 @@ async def compare(text: str, make: Callable[[], Context], *, in_order: bool) -> 
     assert_alike(expected, written, in_order=in_order)
 
 
+PLACES = (0, 5, 11)
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("place", [0, 5, 11])
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("index", range(len(AT_ONCE) + len(AWAITED)))
 async def test_one_odd_row_is_answered_as_ever(place: int, index: int) -> None:
     change = [*AT_ONCE, *AWAITED][index]
@@ -155,7 +158,8 @@ async def test_one_odd_row_is_answered_as_ever(place: int, index: int) -> None:
     def make() -> Context:
         return Context([change(n) if n == place else row(n) for n in range(12)])
 
-    for text in DOCUMENTS[:6]:
+    # Each change meets all documents in some place, and the next one the same in others.
+    for text in DOCUMENTS[:6][(index + PLACES.index(place)) % 3 :: 3]:
         await compare(text, make, in_order=change not in AWAITED)
 
 
