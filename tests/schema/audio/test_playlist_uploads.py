@@ -31,7 +31,8 @@ IMPORT = """mutation($input: ImportPlaylistInput!) { importPlaylist(input: $inpu
   ...on UserError { code path message } } }"""
 EXPORT = """query($id: ID!, $format: PlaylistFormat!) {
   exportPlaylist(id: $id, format: $format) { text } }"""
-COUNT = 5_000
+COUNT, FEWER = 5_000, 1_200
+"""The entries of a file that no request may hold, and of one that is still written in steps."""
 LARGEST_BODY = Settings.model_fields["max_body_bytes"].default
 
 
@@ -55,7 +56,7 @@ async def send(ask: Ask, content: str, name: str = "mix.jspf") -> str:
     return key
 
 
-def long_file(format: Format) -> str:
+def long_file(format: Format, count: int) -> str:
     tracks = tuple(
         FileTrack(
             location=f"/music/an artist of some name/an album of some name/{n:05} a title.flac",
@@ -64,28 +65,32 @@ def long_file(format: Format) -> str:
             album="An Album Of Some Name",
             duration_ms=180_000 + n,
         )
-        for n in range(COUNT)
+        for n in range(count)
     )
     return write(format, PlaylistDocument(title="Long", tracks=tracks))
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("files", "format"),
-    [*(("local", format) for format in Format), ("s3", Format.JSPF)],
+    ("files", "format", "count"),
+    [
+        ("local", Format.JSPF, COUNT),
+        *(("local", format, FEWER) for format in Format if format is not Format.JSPF),
+        ("s3", Format.JSPF, FEWER),
+    ],
     indirect=["files"],
 )
-async def test_an_export_of_5000_entries_is_imported_again(ask: Ask, format: Format) -> None:
-    first = long_file(format)
-    assert len(first) > LARGEST_BODY or format is Format.M3U8
+async def test_a_long_export_is_imported_again(ask: Ask, format: Format, count: int) -> None:
+    first = long_file(format, count)
+    assert (len(first) > LARGEST_BODY) is (count == COUNT)
     given: dict[str, Any] = {"format": format.name, "keepUnmatched": True}
     made = await ask.input(IMPORT, objectKey=await send(ask, first), **given)
-    assert (made["playlist"]["entryCount"], len(made["unmatched"])) == (COUNT, COUNT)
+    assert (made["playlist"]["entryCount"], len(made["unmatched"])) == (count, count)
     exported = (await ask(EXPORT, {"id": made["playlist"]["id"], "format": format.name})).value
     again = await ask.input(
         IMPORT, objectKey=await send(ask, exported["text"]), idempotencyKey="k", **given
     )
-    assert again["playlist"]["entryCount"] == COUNT
+    assert again["playlist"]["entryCount"] == count
     assert again["playlist"]["durationMs"] == made["playlist"]["durationMs"]
     last = (await ask(EXPORT, {"id": again["playlist"]["id"], "format": format.name})).value
     assert last == exported
