@@ -7,7 +7,7 @@ while it goes on; nothing is kept there meanwhile.
 
 import secrets
 from asyncio import gather
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -96,18 +96,19 @@ async def renew_hours(table: Table, hours: Iterable[EntityHour]) -> None:
 class HourStates:
     """The generations of the hours of an entity, where there are any, and deletions that go on.
 
+    A deletion is the id of its job, with its first and its last hour.
     `unchanged` is the check that no deletion has begun or ended since.
     """
 
     generations: Mapping[int, str]
-    deletions: Sequence[tuple[int, int]]
+    deletions: Mapping[str, tuple[int, int]]
     unchanged: Check
 
     def generation(self, hour: int) -> str:
         return self.generations.get(hour, "")
 
     def is_in_deletion(self, hour: int) -> bool:
-        return any(low <= hour <= high for low, high in self.deletions)
+        return any(low <= hour <= high for low, high in self.deletions.values())
 
 
 async def read_states(table: Table, of: Entity, first: int, last: int) -> HourStates:
@@ -119,11 +120,11 @@ async def read_states(table: Table, of: Entity, first: int, last: int) -> HourSt
     row = found.items.get(key, {})
     changed = row.get(_CHANGED)
     condition = Missing(_CHANGED) if changed is None else Compare(_CHANGED, "=", str(changed))
-    deletions = [
-        (int(str(span["low"])), int(str(span["high"])))
+    deletions = {
+        name.removeprefix(_JOB): (int(str(span["low"])), int(str(span["high"])))
         for name, span in row.items()
         if name.startswith(_JOB) and isinstance(span, dict)
-    ]
+    }
     return HourStates(generations, deletions, Check(key, condition))
 
 

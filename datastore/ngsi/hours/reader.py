@@ -18,6 +18,7 @@ from penstock.datastore.errors import LimitExceeded, Unavailable
 from penstock.datastore.ngsi.counts import read_open_segments
 from penstock.datastore.ngsi.directory import Attribute
 from penstock.datastore.ngsi.event_times import HOUR_MS, MAX_AHEAD
+from penstock.datastore.ngsi.hours.abandoned_deletions import end_abandoned
 from penstock.datastore.ngsi.hours.generations import (
     DAY_HOURS,
     LATE_MS,
@@ -171,7 +172,10 @@ class _HourReading:
         table = self.reader.access.table
         # What is kept is read behind the generations, so that a newer one never hides behind it.
         days = first // DAY_HOURS * DAY_HOURS, (last // DAY_HOURS + 1) * DAY_HOURS - 1
-        states = await read_states(table, self.of.entity, *days)
+        access, entity = self.reader.access, self.of.entity
+        states = await read_states(table, entity, *days)
+        if states.deletions and await end_abandoned(access, entity, states.deletions):
+            states = await read_states(table, entity, *days)
         await self._read_kept(first, last, states)
         hour = first
         for kept in [*self._kept_hours(first, last), last + 1]:

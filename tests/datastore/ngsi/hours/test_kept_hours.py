@@ -9,7 +9,8 @@ import pytest
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.errors import LimitExceeded, Unavailable
 from penstock.datastore.ngsi.counts import IngestCounts
-from penstock.datastore.ngsi.hours.generations import LATE_MS, SKEW_MS
+from penstock.datastore.ngsi.hours.abandoned_deletions import WORKER_TIME
+from penstock.datastore.ngsi.hours.generations import LATE_MS, SKEW_MS, read_states
 from penstock.datastore.ngsi.options import (
     BatchingOptions,
     ItemLayout,
@@ -250,6 +251,29 @@ async def test_nothing_is_kept_of_a_span_that_is_being_deleted(world: SinkWorld)
         assert await place.store.run_jobs("w") == 1
         assert await place.sums() == [11, 16]
         assert await place.sums() == [11, 16]
+
+
+@on_sqlite
+async def test_the_mark_of_a_deletion_that_was_cancelled_between_two_workers_is_taken_off(
+    world: SinkWorld,
+) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        await place.aggregate()
+        place.watch.move(timedelta(seconds=1))
+        session = place.store.open_session(SUPER)
+        job = await session.sample_deletions.begin(CAR, span_of_hours(1, 3))
+        place.held.lose_deletes = True
+        assert await place.store.run_jobs("w") == 0
+        place.held.lose_deletes = False
+        await session.jobs.cancel(job.id)
+        for waited, marked in ((timedelta(0), [job.id]), (WORKER_TIME, [])):
+            place.watch.move(waited)
+            # One attribute's samples are gone, and what was kept of them does not count again.
+            assert await place.sums() == await place.sums() == [11, 16]
+            states = await read_states(place.store.table, CAR, 0, 1_000_000)
+            assert list(states.deletions) == marked
+        assert await place.kept_days() == 2
 
 
 @on_sqlite
