@@ -12,6 +12,7 @@ import msgspec
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.ngsi.patterns import PatternError, compile_pattern
 from penstock.datastore.ngsi.table_names import NamingPlace
+from penstock.datastore.unreadable_json import describe_unreadable
 
 MAX_BYTES: Final = 256 * 1024
 MAX_MAPPINGS: Final = 1000
@@ -101,7 +102,8 @@ def read_mappings(document: bytes) -> NameMappings:
     try:
         return msgspec.json.decode(document, type=NameMappings)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Invalid([FieldProblem(["mappings"], f"are no name mappings: {error}")]) from None
+        words = f"are no name mappings: {describe_unreadable(error)}"
+        raise Invalid([FieldProblem(["mappings"], words)]) from None
 
 
 def _map_path(service: ServiceMapping, place: NamingPlace) -> NamingPlace:

@@ -21,6 +21,7 @@ from penstock.datastore.ngsi.table_names import NamingPlace
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.table.layout import NAMING_RULES
 from penstock.datastore.table.port import Item, Table, Update, key_of
+from penstock.datastore.unreadable_json import describe_unreadable
 
 MAX_RULES: Final = 1000
 MAX_DESTINATION: Final = 256
@@ -94,7 +95,8 @@ def read_rules(document: bytes) -> GroupingRules:
     try:
         return msgspec.json.decode(document, type=GroupingRules)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Invalid([FieldProblem(["rules"], f"are no grouping rules: {error}")]) from None
+        words = f"are no grouping rules: {describe_unreadable(error)}"
+        raise Invalid([FieldProblem(["rules"], words)]) from None
 
 
 def _problems(rules: GroupingRules) -> Iterator[FieldProblem]:

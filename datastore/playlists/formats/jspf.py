@@ -1,6 +1,5 @@
 """JSPF, the form of XSPF in JSON: reader and writer."""
 
-import re
 from typing import Any
 
 import msgspec
@@ -19,6 +18,7 @@ from penstock.datastore.playlists.formats.document import (
     location_uri,
     uri_location,
 )
+from penstock.datastore.unreadable_json import describe_unreadable
 
 
 class _Track(msgspec.Struct, omit_defaults=True):
@@ -31,9 +31,6 @@ class _Track(msgspec.Struct, omit_defaults=True):
     album: str | None = None
     duration: float | None = None
     extension: dict[str, Any] | None = None
-
-
-_PLACE = re.compile(r"`(\$[.\[\]\w]*)`$", re.ASCII)
 
 
 class _Playlist(msgspec.Struct, omit_defaults=True):
@@ -53,9 +50,7 @@ def read(data: str | bytes) -> PlaylistDocument:
     try:
         found = msgspec.json.decode(text, type=_File).playlist
     except msgspec.ValidationError as error:
-        # The library says which field it is, in words of its own.
-        at = _PLACE.search(str(error))
-        words = f"{at[1] if at else '$.playlist'} is missing, or of another kind"
+        words = describe_unreadable(error, "$.playlist")
         raise UnreadablePlaylist(f"This is no JSPF: {words}.") from None
     except msgspec.DecodeError:
         raise UnreadablePlaylist("This is no JSPF: it is no JSON.") from None
