@@ -105,8 +105,8 @@ class Comparison:
         lost = Counter(run.state for run in self.without_folder)
         states = ", ".join(f"{count} {state}" for state, count in sorted(lost.items()))
         lines = [
-            f"{len(self.there)} folders, {len(self.without_run)} without a run; "
-            f"{len(self.without_folder)} runs without a folder{f' ({states})' if states else ''}."
+            f"Folders: {len(self.there)}, without a run: {len(self.without_run)}. "
+            f"Runs without a folder: {len(self.without_folder)}{f' ({states})' if states else ''}."
         ]
         lines += _first_of([f"no run: {folder}" for folder in self.without_run])
         lines += _first_of(
@@ -114,7 +114,7 @@ class Comparison:
         )
         lines += _first_of([f"cannot be a run: {name}: {reason}" for name, reason in self.invalid])
         if register:
-            lines.append(f"{self.registered} runs were added.")
+            lines.append(f"Runs added: {self.registered}.")
         elif self.without_run:
             lines.append("Nothing was changed; with --register, a run is added for each folder.")
         return "\n".join(lines)

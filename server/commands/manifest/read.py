@@ -141,7 +141,7 @@ def plan_types(
         options, manifest.user, lambda session: session.new_shred_types.plan(manifest.name)
     )
     new = sum(len(types) for _, types in plan.steps)
-    lines = [f"{plan.waiting} runs wait for a Loader; {new} of their shredded types are new."]
+    lines = [f"Runs that wait for a Loader: {plan.waiting}, new types in them: {new}."]
     lines += [f"{run.run_id}: {', '.join(types)}" for run, types in plan.steps]
     steps = [{"runId": run.run_id, "types": list(types)} for run, types in plan.steps]
     return CommandOutput("\n".join(lines), {"waiting": plan.waiting, "newTypes": steps})

@@ -380,7 +380,7 @@ def test_folders_are_compared_with_runs_and_registered_only_if_wanted(
     found = manifest("folders", "s3://penstock/arch")
     lines = found.out.splitlines()
     assert found.code == 0
-    assert lines[0] == "23 folders, 22 without a run; 1 runs without a folder (1 NEW)."
+    assert lines[0] == "Folders: 23, without a run: 22. Runs without a folder: 1 (1 NEW)."
     assert lines[1] == "no run: arch/run=10/"
     assert lines[21] == "... and 2 more; --json tells all."
     assert lines[22:] == [
@@ -394,8 +394,8 @@ def test_folders_are_compared_with_runs_and_registered_only_if_wanted(
     assert data["invalid"] == []
     assert len(manifest("list", "--batch", "b", "--json").data["runs"]) == 22
     again = manifest("folders", "arch/", "--register").out.splitlines()
-    assert again[0] == "23 folders, 0 without a run; 1 runs without a folder (1 NEW)."
-    assert again[-1] == "0 runs were added."
+    assert again[0] == "Folders: 23, without a run: 0. Runs without a folder: 1 (1 NEW)."
+    assert again[-1] == "Runs added: 0."
     refused = manifest("folders", "s3://other/arch")
     assert (refused.code, refused.out) == (1, "")
     assert "is not in the bucket of the server" in refused.err
@@ -429,7 +429,7 @@ def test_new_shredded_types_are_planned(manifest: Any) -> None:
     done = ("--fence", "1", "--saved-to", SAVED_TO, "--shred-type", "a", "--shred-type", "b")
     manifest("processed", RUN, *done)
     assert manifest("types").out == (
-        f"1 runs wait for a Loader; 2 of their shredded types are new.\n{RUN}: a, b\n"
+        f"Runs that wait for a Loader: 1, new types in them: 2.\n{RUN}: a, b\n"
     )
     assert manifest("types", "--json").data == {
         "waiting": 1,
