@@ -71,7 +71,7 @@ async def test_a_name_is_found_by_its_beginning_among_ten_thousand(visit: Visit)
     assert units is not None
     assert float(units[1]) < 50
     await page.get_by_label("Name begins with").fill("sap:steel:09856x")
-    await expect(page.get_by_role("heading", name="No pipeline carries all")).to_be_visible()
+    await expect(page.get_by_role("heading", name="No pipeline is like this")).to_be_visible()
     assert await find_faults(page) == []
     assert_quiet(visit)
 
