@@ -78,8 +78,8 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
     of = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
         return st.one_of([st.none() if each is NoneType else values_of(each) for each in of])
-    if get_origin(kind) is tuple:
-        return st.lists(values_of(of[0]), max_size=3).map(tuple)
+    if get_origin(kind) in (tuple, list):
+        return st.lists(values_of(of[0]), max_size=3).map(get_origin(kind))
     if get_origin(kind) is dict:
         return st.dictionaries(NAMES, values_of(of[1]), max_size=3)
     if kind in (str, int, bool, Any):
