@@ -15,6 +15,7 @@ from penstock.datastore.errors import ErrorCode
 from penstock.datastore.executions.claims import ExecutionQueue
 from penstock.datastore.jobs.jobs import JobKind, JobQueue
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
+from penstock.server.lineage.delivery import Delivery
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.metrics import Metrics
 from tests.datastore.ngsi.sample_destinations import open_destinations
@@ -64,6 +65,7 @@ async def samples(tmp_path_factory: pytest.TempPathFactory) -> KnownSamples:
 
     metrics.count_queues(read)
     metrics.count_fallbacks({})
+    metrics.work.count_lineage(Delivery())
     limits = time_limits(Settings.load())
     metrics.count_connections(Gates(ConnectionGate(1, limits)))
     async with (
