@@ -18,8 +18,11 @@ serve: all ## start the server on loopback with the embedded store and sample da
 WORKERS ?= 3
 
 .PHONY: test
-test: all tools rules ## lint, types, floors and the whole test suite
-	$(BIN)/pytest --workers $(WORKERS)
+test: all tools lint ## lint, types, floors and the whole test suite
+	@# The types are checked beside the first tests, which leave a processor free.
+	$(BIN)/mypy & types=$$!; \
+	  $(BIN)/pytest --workers $(WORKERS); tests=$$?; \
+	  wait $$types && exit $$tests
 
 .PHONY: check
 check: rules ## lint, types, floors and the quick tests that start no server
@@ -29,11 +32,14 @@ UNIT := tests/formula tests/transform tests/graphql_jit tests/resolvers tests/sc
   tests/test_docs.py tests/test_plain_words.py tests/test_clocks.py tests/test_lock_files.py
 
 .PHONY: rules
-rules: .venv/testing
+rules: lint
+	$(BIN)/mypy
+
+.PHONY: lint
+lint: .venv/testing
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
-	$(BIN)/mypy
 
 .PHONY: audit
 audit: all tools ## run the published GraphQL over HTTP audits against a server
