@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -12,7 +13,6 @@ from penstock.datastore.jobs.jobs import Job, JobState
 from penstock.datastore.jobs.leases import LEASE_TIME
 from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.store import Store
-from penstock.datastore.table.layout import KINDS
 from penstock.datastore.table.port import Table
 from tests.datastore.jobs.sample_subtree import (
     STEPS,
@@ -24,7 +24,6 @@ from tests.datastore.jobs.sample_subtree import (
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (
-    EU,
     NORTHWEST,
     SUPER,
     USA,
@@ -33,6 +32,7 @@ from tests.support.sample_resources import (
     on_sqlite,
     without_moto,
 )
+from tests.support.stores import open_table
 from tests.support.table_interceptors import CutOffTable, InterruptedTable, ProcessDied
 
 T = TypeVar("T")
@@ -50,16 +50,6 @@ def open_store(table: Table, watch: Watch) -> Store:
     return Store(table, clock=Clock(watch))
 
 
-async def remove_rest(store: Store) -> None:
-    """Remove what the deletion left, before the next one."""
-    session = store.open_session(SUPER)
-    for kind in KINDS:
-        for key in await contents(store.table):
-            if key == kind.latest.key(id=(id := key.pk.partition(":")[2])):
-                await session.repository(kind).deleting.delete(id)
-    await session.groups.delete(EU)
-
-
 async def work_until_death(table: Table, watch: Watch, writes: int) -> bool:
     """Run jobs in a process that dies after so many writes; True if it died."""
     try:
@@ -69,31 +59,40 @@ async def work_until_death(table: Table, watch: Watch, writes: int) -> bool:
     return False
 
 
-@on_sqlite
 async def test_a_worker_that_dies_at_any_step_leaves_what_the_next_one_finishes(
-    store: Store,
+    tmp_path: Path,
 ) -> None:
-    watch = TickingHand()
-    counts = []
-    for writes in range(100):
-        await plant(store)
-        job = await begin_deletion(open_store(store.table, watch))
-        if not await work_until_death(store.table, watch, writes):
+    counts = list[int]()
+    while True:
+        async with open_table("sqlite", tmp_path) as table:
+            done = await let_next_finish(table, writes=len(counts))
+        if done is None:
             break
-        counts.append((await follow(store, job.id)).done)
-        assert await faults(store.table) == []
-        assert (await follow(store, job.id)).state is (
-            JobState.RUNNING if writes else JobState.PENDING
-        )
-        watch.move(LEASE_TIME)
-        assert await open_store(store.table, watch).run_jobs("second") == 1
-        await assert_only_the_rest(store)
-        ended = await follow(store, job.id)
-        assert (ended.state, ended.done, ended.total) == (JobState.DONE, STEPS, STEPS)
-        await remove_rest(store)
-    assert len(counts) == writes > 20
+        counts.append(done)
+    assert len(counts) > 20
     assert counts == sorted(counts)
     assert counts[0] == 0 < counts[-1]
+
+
+async def let_next_finish(table: Table, writes: int) -> int | None:
+    """Let a worker die after so many writes, and the next one finish its job.
+
+    Returns the steps of the first, or None if it came to the end.
+    """
+    watch, store = TickingHand(), Store(table)
+    await plant(store)
+    job = await begin_deletion(open_store(table, watch))
+    if not await work_until_death(table, watch, writes):
+        return None
+    begun = await follow(store, job.id)
+    assert begun.state is (JobState.RUNNING if writes else JobState.PENDING)
+    assert await faults(table) == []
+    watch.move(LEASE_TIME)
+    assert await open_store(table, watch).run_jobs("second") == 1
+    await assert_only_the_rest(store)
+    ended = await follow(store, job.id)
+    assert (ended.state, ended.done, ended.total) == (JobState.DONE, STEPS, STEPS)
+    return begun.done
 
 
 @on_sqlite
