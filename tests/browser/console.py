@@ -237,5 +237,5 @@ async def read_download(download: Download) -> str:
 
 def assert_quiet(visit: Visit) -> None:
     """Nothing was refused, violated or loaded from elsewhere."""
-    assert visit.complaints == []
-    assert visit.hosts <= set(LOCAL)
+    assert visit.complaints == [], visit.complaints
+    assert visit.hosts <= set(LOCAL), visit.hosts

@@ -40,7 +40,8 @@ SCROLL_TO_END = """async (region, last) => {
 def large_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     folder = tmp_path_factory.mktemp("large") / "data"
     fill_large_store(folder)
-    with running_server(folder, ("--no-seed",)) as server:
+    # Nobody scrolls through all of it in five seconds, as a test does on a quick machine.
+    with running_server(folder, ("--no-seed",), PENSTOCK_RATE_LIMIT_BURST="100000") as server:
         yield server
 
 
