@@ -254,7 +254,7 @@ async def test_the_console_survives_a_server_killed_amid_an_execution(
     browser: Browser, tmp_path: Path
 ) -> None:
     port, data_dir = free_port(), tmp_path / "data"
-    file = write_csv(tmp_path, *(f"2/2/21,{row},4" for row in range(300_000)))
+    file = write_csv(tmp_path, *(f"2/2/21,{row},4" for row in range(1_200_000)))
     with running_server(data_dir, port=port) as server:
         async with (
             visit_of(browser, server.url, data_dir) as sender,
@@ -277,7 +277,7 @@ async def test_the_console_survives_a_server_killed_amid_an_execution(
             with running_server(data_dir, port=port):
                 await expect(note).to_have_count(0)
                 await expect(page.get_by_text("success", exact=True)).to_be_visible()
-                await expect(page.get_by_text("300000", exact=True)).to_be_visible()
+                await expect(page.get_by_text("1200000", exact=True)).to_be_visible()
                 assert await page.evaluate("() => window.neverReloaded")
                 assert visit.hosts <= set(LOCAL)
 

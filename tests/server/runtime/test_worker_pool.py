@@ -41,9 +41,9 @@ from tests.support.warm_start import Program, start_program
 
 pytestmark = pytest.mark.runs_together("pool")
 
-LONG = b"distance,fuel\n" + b"1.5,gas\n" * 60_000
+LONG = b"distance,fuel\n" + b"1.5,gas\n" * 240_000
 ENDS = (ExecutionChange.SUCCEEDED, ExecutionChange.FAILED)
-LONG_OUTPUT = b"return,co2\r\n" + b"3,0.75\r\n" * 60_000
+LONG_OUTPUT = b"return,co2\r\n" + b"3,0.75\r\n" * 240_000
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ async def test_a_killed_worker_is_noticed_and_its_run_finished_by_the_next(
     running.cancel()
     await asyncio.wait([running])
     await pool.stop()
-    assert (over.state, over.fence, over.rows) == ("success", 2, 60_000)
+    assert (over.state, over.fence, over.rows) == ("success", 2, 240_000)
     assert await read_content(store.files, output_key(made)) == LONG_OUTPUT
     assert pool.processes == ()
     assert await faults(store.table) == []

@@ -104,10 +104,10 @@ def test_a_pipeline_may_be_named_by_its_global_id(data_dir: Path, tmp_path: Path
         assert_output_is_right(file, json.loads(done.stdout), rows)
 
 
-def test_a_run_of_100_000_rows_is_watched_elsewhere_and_survives_its_worker(
+def test_a_long_run_is_watched_elsewhere_and_survives_its_worker(
     data_dir: Path, tmp_path: Path
 ) -> None:
-    rows = 100_000
+    rows = 300_000
     file = write_rows(tmp_path, rows)
     arguments = ("--port", "0", "--data-dir", str(data_dir))
     with (
@@ -134,7 +134,7 @@ def test_a_run_is_finished_by_the_next_server(
     how: signal.Signals, data_dir: Path, tmp_path: Path
 ) -> None:
     # A file that has been processed before would not be processed again.
-    rows = 30_000 + how
+    rows = 100_000 + how
     file = write_rows(tmp_path, rows)
     arguments = ("--port", "0", "--data-dir", str(data_dir))
     with start_server(tmp_path / "log", *arguments) as server:
