@@ -19,13 +19,12 @@ from penstock.datastore.datasets.large_files import ContentStream, keep_followin
 from penstock.datastore.errors import (
     FieldProblem,
     Invalid,
-    LimitExceeded,
     NotFound,
     PenstockError,
     VersionConflict,
 )
 from penstock.datastore.groups.states import require_enabled
-from penstock.datastore.jobs.jobs import DatasetLoad, Job, JobKind, new_job, unfinished_jobs
+from penstock.datastore.jobs.jobs import DatasetLoad, Job, JobKind, new_job, require_few_unfinished
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.records import DatasetContent, ReferenceDataset
@@ -75,7 +74,8 @@ class DatasetLoads:
             raise VersionConflict(dataset.version)
         require_state_allows(dataset, {"content": None})
         await require_enabled(self.access, dataset.owner)
-        await self._require_room()
+        words = "unfinished loads of datasets"
+        await require_few_unfinished(self.access, JobKind.LOAD_DATASET, MAX_LOADS, words)
         problems = [*noted, *dataset_problems(content), *await self._upload_problems(upload)]
         if problems:
             raise Invalid(problems)
@@ -101,16 +101,6 @@ class DatasetLoads:
             message = f"is larger than {self.limits.size} bytes"
             return [FieldProblem([*_UPLOAD], message, CsvCode.TOO_LARGE.value)]
         return []
-
-    async def _require_room(self) -> None:
-        user = self.access.caller.user_id
-        mine = [
-            job
-            for job in await unfinished_jobs(self.access.table)
-            if job.kind == JobKind.LOAD_DATASET and job.created_by == user
-        ]
-        if len(mine) >= MAX_LOADS:
-            raise LimitExceeded("unfinished loads of datasets", MAX_LOADS, len(mine) + 1)
 
 
 async def load_dataset(

@@ -230,15 +230,19 @@ class Directory:
 
     async def attributes(self, of: Entity, window: Window) -> Slice[Attribute]:
         """List attributes in the order of their names: `pk = NA:<service>:<path>:<id>:<type>`."""
-        partition = ATTRIBUTE.pk.fill(_entity_values(of))
+        partition = ATTRIBUTE.pk.fill(of.key_values)
         read = partial(_read_attribute, of)
         return await self._list_rows(partition, ATTRIBUTE.sk, [""], window, read=read)
+
+    def walk_attributes(self, of: Entity) -> AsyncIterator[Attribute]:
+        """Yield every attribute of an entity, as `attributes` lists them."""
+        return walk_pages(partial(self.attributes, of), _PAGE)
 
     async def named_attributes(
         self, wanted: Sequence[tuple[Entity, str]]
     ) -> list[Attribute | None | Unreadable]:
         """Get attributes of entities by name: `sk = NA:<name>` of their partitions, in one call."""
-        keys = [ATTRIBUTE.key(**_entity_values(of), attribute=name) for of, name in wanted]
+        keys = [ATTRIBUTE.key(**of.key_values, attribute=name) for of, name in wanted]
         rows = await read_rows(self.access.table, keys, consistent=True)
         return [
             read_or_report(partial(_read_attribute, of), rows[key]) if key in rows else None
@@ -312,15 +316,6 @@ def _last_segment(item: Attributes) -> str:
 def _read_entity(of: ServicePath, item: Attributes) -> Entity:
     read = ENTITY.sk.parse(str(item["sk"]))
     return Entity(of.service, of.path, unescape(read["entity"]), unescape(read["type"]))
-
-
-def _entity_values(entity: Entity) -> dict[str, str]:
-    return {
-        "service": entity.service,
-        "path": entity.path,
-        "entity": entity.entity_id,
-        "type": entity.entity_type,
-    }
 
 
 def _read_attribute(of: Entity, item: Attributes) -> Attribute:

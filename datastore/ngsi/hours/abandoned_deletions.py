@@ -5,19 +5,15 @@ No worker does so for a job that is cancelled between two workers, or that fails
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.jobs.jobs import Job, find_jobs
 from penstock.datastore.ngsi.directory import Directory, Entity
 from penstock.datastore.ngsi.hours.generations import HourDeletion
-from penstock.datastore.table.pages import walk_pages
 
 WORKER_TIME: Final = timedelta(minutes=2)
 """The time in which a worker of a job that is over has noticed that, and deletes no more."""
-
-_PAGE: Final = 100
 
 
 async def end_abandoned(
@@ -47,5 +43,5 @@ def _is_abandoned(job: Job, latest: datetime) -> bool:
 
 
 async def _names_of_attributes(access: Access, of: Entity) -> AsyncIterator[str]:
-    async for attribute in walk_pages(partial(Directory(access).attributes, of), _PAGE):
+    async for attribute in Directory(access).walk_attributes(of):
         yield attribute.name

@@ -2,21 +2,20 @@
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
 from penstock.datastore.errors import LimitExceeded, NotFound, PenstockError
 from penstock.datastore.ngsi.catalog import EntityName
-from penstock.datastore.ngsi.directory import Attribute, Directory, Entity
+from penstock.datastore.ngsi.directory import Directory, Entity
 from penstock.datastore.ngsi.event_times import TIME_NAMES
 from penstock.datastore.ngsi.hours.busy_hours import BusyHours
 from penstock.datastore.ngsi.hours.generations import DAY_HOURS, EntityHour
 from penstock.datastore.ngsi.hours.reader import HourReader
 from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.ngsi.reading.series import milliseconds_of
-from penstock.datastore.table.pages import walk_pages
 
 TURN_SAMPLES: Final = 200_000
 """The samples behind which a turn ends; what is left waits for the next one."""
@@ -25,8 +24,6 @@ SERIES_SAMPLES: Final = 200
 """The samples whose reading costs as much as the calls for a series without any."""
 
 ATTEMPTS: Final = 3
-
-_PAGE = 100
 
 logger = logging.getLogger("penstock.ngsi")
 
@@ -59,7 +56,7 @@ class HourKeeper:
         """Keep the hours of one entity on a day, or leave them to the next turn."""
         spent, first, end = 0, (day - 1) * DAY_HOURS, max(hour for _, hour in hours) + 1
         try:
-            async for of in self._attributes(Entity(*name)):
+            async for of in self.directory.walk_attributes(Entity(*name)):
                 # The time of the event is an attribute too, and nobody aggregates it.
                 if of.name not in TIME_NAMES:
                     spent += SERIES_SAMPLES + await self.hours.keep(of, first, end)
@@ -75,9 +72,6 @@ class HourKeeper:
         else:
             self._forget(name, day, hours)
         return spent
-
-    def _attributes(self, of: Entity) -> AsyncIterator[Attribute]:
-        return walk_pages(lambda window: self.directory.attributes(of, window), _PAGE)
 
     def _try_again(self, name: EntityName, day: int, hours: Iterable[EntityHour]) -> None:
         self._attempts[name, day] += 1

@@ -8,18 +8,13 @@ off its mark, and a row without the mark stays.
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.ngsi.catalog import LEAVING
 from penstock.datastore.ngsi.counts import removal_updates
-from penstock.datastore.ngsi.directory import Attribute, Directory, Entity
+from penstock.datastore.ngsi.directory import Directory, Entity
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY
-from penstock.datastore.table.pages import walk_pages
 from penstock.datastore.table.port import Compare, ConditionFailed, Delete, Exists, Key, Update
-
-_PAGE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +58,5 @@ class EntityRemoval:
     async def _keys(self) -> AsyncIterator[Key]:
         """The rows of the entity: its own first, so that those of a returning one stay."""
         yield self._entity_key
-        async for attribute in walk_attributes(self.access, self.entity):
+        async for attribute in Directory(self.access).walk_attributes(self.entity):
             yield ATTRIBUTE.key(**attribute.key_values)
-
-
-def walk_attributes(access: Access, of: Entity) -> AsyncIterator[Attribute]:
-    """Yield every attribute of an entity."""
-    return walk_pages(partial(Directory(access).attributes, of), _PAGE)

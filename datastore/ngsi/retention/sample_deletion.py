@@ -13,13 +13,13 @@ from datetime import datetime
 from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
-from penstock.datastore.jobs.jobs import Job, JobKind, SampleSpan, new_job, unfinished_jobs
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.jobs.jobs import Job, JobKind, SampleSpan, new_job, require_few_unfinished
 from penstock.datastore.jobs.leases import JobLease, JobLeaseLost
 from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.ngsi.counts import read_open_segments
 from penstock.datastore.ngsi.destinations import Destinations
-from penstock.datastore.ngsi.directory import Entity, require_role
+from penstock.datastore.ngsi.directory import Directory, Entity, require_role
 from penstock.datastore.ngsi.event_times import HOUR_MS
 from penstock.datastore.ngsi.hours.generations import HourDeletion
 from penstock.datastore.ngsi.large_values import LargeValues
@@ -30,7 +30,7 @@ from penstock.datastore.ngsi.reading.series import (
     series_partition,
     series_range,
 )
-from penstock.datastore.ngsi.retention.entity_removal import EntityRemoval, walk_attributes
+from penstock.datastore.ngsi.retention.entity_removal import EntityRemoval
 from penstock.datastore.ngsi.rows import arrival_of
 from penstock.datastore.ngsi.run_log import list_lone_runs
 from penstock.datastore.roles import Role
@@ -64,7 +64,8 @@ class SampleDeletions:
         require_role(self.access.caller, Role.ADMIN, of.service, of.path)
         if span.bounds is None:
             raise Invalid([FieldProblem(["to"], "must be later than `from`")])
-        await self._require_room()
+        words = "unfinished deletions of samples"
+        await require_few_unfinished(self.access, JobKind.DELETE_SAMPLES, MAX_DELETIONS, words)
         low, high = span.bounds
         chosen = SampleSpan(
             service=of.service,
@@ -79,16 +80,6 @@ class SampleDeletions:
         await commit(self.access.table, creation_writes(job))
         self.on_job_created(job)
         return job
-
-    async def _require_room(self) -> None:
-        user = self.access.caller.user_id
-        mine = [
-            job
-            for job in await unfinished_jobs(self.access.table)
-            if job.kind == JobKind.DELETE_SAMPLES and job.created_by == user
-        ]
-        if len(mine) >= MAX_DELETIONS:
-            raise LimitExceeded("unfinished deletions of samples", MAX_DELETIONS, len(mine) + 1)
 
 
 async def delete_samples(access: Access, lease: JobLease, destinations: Destinations) -> None:
@@ -138,7 +129,7 @@ class _SampleDeletion:
             await self._delete_all()
 
     async def _attribute_names(self) -> AsyncIterator[str]:
-        async for attribute in walk_attributes(self.access, self._entity):
+        async for attribute in Directory(self.access).walk_attributes(self._entity):
             yield attribute.name
 
     async def _remove_entity(self) -> None:
@@ -191,7 +182,7 @@ class _SampleDeletion:
     async def _series(self) -> AsyncIterator[tuple[str, str]]:
         """The tables of the entity and its partitions in them; columns share one."""
         seen = set[tuple[str, str]]()
-        async for attribute in walk_attributes(self.access, self._entity):
+        async for attribute in Directory(self.access).walk_attributes(self._entity):
             for persistence, table in attribute.places:
                 place = (table, series_partition(attribute, persistence))
                 if place not in seen:
