@@ -82,7 +82,7 @@ class AudioLibrary:
             UploadRegistrar(access, sources),
             StreamSigner(access, sources),
             ConvertedStreams(access, sources, transcoder),
-            CoverSizes(access, files),
+            CoverSizes(access),
             CoverSetter(access),
             sources.connections,
             AudioImporter(access, sources, on_job_created),

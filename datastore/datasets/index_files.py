@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import OrderedDict
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +11,7 @@ from weakref import WeakValueDictionary, finalize
 
 from penstock.datastore.datasets.files import key_of_index
 from penstock.datastore.datasets.indexed_rows import IndexedRows
+from penstock.datastore.objects.local_copies import write_local
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import DatasetContent, ReferenceDataset
 from penstock.datastore.scratch_folders import make_scratch_folder
@@ -97,10 +97,6 @@ def open_rows(path: Path, content: DatasetContent) -> IndexedRows:
 
 async def _copy_checked(files: Files, key: str, path: Path, content: DatasetContent) -> None:
     digest = sha256()
-    with await asyncio.to_thread(path.open, "wb") as local:
-        async with aclosing(files.read(key)) as chunks:
-            async for chunk in chunks:
-                digest.update(chunk)
-                await asyncio.to_thread(local.write, chunk)
+    await write_local(files.read(key), path, digest.update)
     if digest.hexdigest() != content.index_checksum:
         raise WrongChecksum

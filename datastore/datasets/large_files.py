@@ -1,7 +1,7 @@
 """Files of datasets of any size: checked in a stream on this machine, then stored with an index."""
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -28,6 +28,7 @@ from penstock.datastore.datasets.files import (
     index_key,
 )
 from penstock.datastore.datasets.staged_files import StagedFile
+from penstock.datastore.objects.local_copies import read_local, write_local
 from penstock.datastore.objects.port import UNKNOWN_TYPE, Chunks
 from penstock.datastore.records import DatasetContent, ReferenceDataset
 from penstock.datastore.table.commit import Write
@@ -78,7 +79,7 @@ class LargeFile:
     async def _store(self, id: str, key: str, path: Path, content_type: str) -> None:
         staged = StagedFile(self.access, id, key)
         self.staged.append(staged)
-        await staged.put(_read_file(path), content_type)
+        await staged.put(read_local(path), content_type)
 
 
 @dataclass(slots=True)
@@ -94,7 +95,7 @@ class ContentStream:
     follow: Follower
     seconds: float = field(default=0.0, init=False)
 
-    async def check(self, content: DatasetContent, chunks: AsyncIterable[bytes]) -> CheckedContent:
+    async def check(self, content: DatasetContent, chunks: Chunks) -> CheckedContent:
         """Check a file whose columns and keys are valid; return its content, or its problems.
 
         Raises Unavailable, and what following raises.
@@ -164,25 +165,21 @@ async def keep_following(work: Awaitable[T], follow: Callable[[], Awaitable[None
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def _copy(chunks: AsyncIterable[bytes], path: Path, reader: CsvReader) -> tuple[str, int]:
+async def _copy(chunks: Chunks, path: Path, reader: CsvReader) -> tuple[str, int]:
     """Copy a file to this machine; return its SHA-256 and its size.
 
     Raises UnreadableCsv as soon as it is larger than it may be.
     """
     digest, size = sha256(), 0
-    with await asyncio.to_thread(path.open, "wb") as local:
-        async for chunk in chunks:
-            size += len(chunk)
-            reader.require_size(size)
-            digest.update(chunk)
-            await asyncio.to_thread(local.write, chunk)
+
+    def note(chunk: bytes) -> None:
+        nonlocal size
+        size += len(chunk)
+        reader.require_size(size)
+        digest.update(chunk)
+
+    await write_local(chunks, path, note)
     return digest.hexdigest(), size
-
-
-async def _read_file(path: Path) -> Chunks:
-    with await asyncio.to_thread(path.open, "rb") as local:
-        while block := await asyncio.to_thread(local.read, BLOCK_BYTES):
-            yield block
 
 
 def _hash_file(path: Path) -> tuple[str, int]:

@@ -25,7 +25,7 @@ from penstock.datastore.input_files.parquet import read_parquet
 from penstock.datastore.input_files.text import decode_wide, read_chunks, unpack_text
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, TimeLimit
 from penstock.datastore.kept_rows.part_files import copy_to_disk
-from penstock.datastore.kept_rows.write_part import read_local
+from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import PeriodicTask, run_periodically
 from penstock.datastore.turn_threads import TurnThreads

@@ -9,7 +9,8 @@ from uuid import uuid4
 
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
 from penstock.datastore.kept_rows.part_files import copy_to_disk
-from penstock.datastore.kept_rows.write_part import PARQUET, read_csv_file, read_local
+from penstock.datastore.kept_rows.write_part import PARQUET, read_csv_file
+from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ValueType
 from penstock.transform.plan import TransformPlan

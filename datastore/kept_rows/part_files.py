@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Final
 
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.records import RowsPart
+from penstock.datastore.objects.local_copies import write_local
 from penstock.datastore.objects.port import Files, require_size
 
 MOST_BYTES: Final = 4 * 2**30
@@ -82,8 +83,5 @@ async def copy_to_disk(files: Files, key: str, path: Path, size: int | None = No
     """Copy a stored file, of a size if it is known, to a local one, which appears as a whole."""
     draft = path.with_suffix(".draft")
     content = files.read(key) if size is None else require_size(files.read(key), size)
-    with await asyncio.to_thread(draft.open, "wb") as local:
-        async with aclosing(content) as chunks:
-            async for chunk in chunks:
-                await asyncio.to_thread(local.write, chunk)
+    await write_local(content, draft)
     await asyncio.to_thread(draft.replace, path)

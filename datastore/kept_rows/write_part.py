@@ -1,6 +1,5 @@
 """The part of an execution: its output becomes a Parquet file of rows with their identity."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -25,14 +24,14 @@ from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_na
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
 from penstock.datastore.kept_rows.snapshot import COMMIT, Snapshot
-from penstock.datastore.objects.port import Chunks, Files
+from penstock.datastore.objects.local_copies import read_local
+from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ValueType
 from penstock.transform.plan import TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode
 from penstock.transform.row_identity import RowIdentity
 
 PARQUET: Final = "application/vnd.apache.parquet"
-CHUNK: Final = 1024 * 1024
 LONGEST_LINE: Final = 64 * 1024 * 1024
 NUMBERS: Final = (ValueType.NUMBER, ValueType.TIMESTAMP)
 
@@ -147,13 +146,6 @@ class PartWriter:
         finally:
             for path in (*paths, paths[0].with_suffix(".draft")):
                 path.unlink(missing_ok=True)
-
-
-async def read_local(path: Path) -> Chunks:
-    """Yield the bytes of a local file."""
-    with await asyncio.to_thread(path.open, "rb") as local:
-        while chunk := await asyncio.to_thread(local.read, CHUNK):
-            yield chunk
 
 
 def _output_selection(

@@ -21,7 +21,7 @@ from penstock.datastore.audio.tag_parser import MAX_PICTURE
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
 from penstock.datastore.errors import NotFound
 from penstock.datastore.objects.lasting_copies import run_lasting
-from penstock.datastore.objects.port import Download, Files, single_chunk
+from penstock.datastore.objects.port import Download, single_chunk
 
 KEPT: Final = timedelta(days=30)
 """The time for which a smaller cover is kept after its last use, but for RENEWED."""
@@ -42,7 +42,6 @@ class CoverSizes:
     """The covers of the caller in several sizes, in the server's own bucket."""
 
     access: Access
-    files: Files
 
     async def sign_many(self, wanted: Sequence[SizedCover]) -> list[Download]:
         """Sign GETs of covers: `LO:<hash of the name>` tells which sizes are there, batched.
@@ -70,7 +69,7 @@ class CoverSizes:
             artwork_key(self._user, cover.artwork) if name is None else str(ready[name])
             for cover, name in zip(wanted, names, strict=True)
         ]
-        sign = partial(self.files.presign_download, expires_in=LEAST_SECONDS)
+        sign = partial(self.access.files.presign_download, expires_in=LEAST_SECONDS)
         return list(await gather(*(sign(key) for key in keys)))
 
     async def sign(self, artwork: str, size: int | None = None) -> Download:
@@ -84,7 +83,7 @@ class CoverSizes:
 
     async def _make(self, name: str, artwork: str, size: int) -> str:
         """Make a smaller cover; return the key of the picture to show."""
-        await run_lasting(self.files, name, partial(self._make_once, name, artwork, size))
+        await run_lasting(self.access.files, name, partial(self._make_once, name, artwork, size))
         return await self._loose.find_made(name, KEPT, timedelta(0)) or artwork_key(
             self._user, artwork
         )
@@ -99,17 +98,14 @@ class CoverSizes:
         if picture is None:
             await self._loose.publish_itself(name, original, KEPT)
             return
-        key = f"{name}.{self.access.clock.new_id()}"
-        await self._loose.note_made(key, KEPT)
-        content = picture.content
-        await self.files.write(key, single_chunk(content), content_type=picture.media_type)
-        await self._loose.publish_made(name, key, KEPT)
+        chunks = single_chunk(picture.content)
+        await self._loose.store_made(name, chunks, picture.media_type, KEPT)
 
     async def _read(self, key: str) -> bytes | None:
         """Read a cover; None for one that is gone, or larger than covers are."""
         content = bytearray()
         try:
-            async with aclosing(self.files.read(key, end=MAX_PICTURE + 1)) as chunks:
+            async with aclosing(self.access.files.read(key, end=MAX_PICTURE + 1)) as chunks:
                 async for chunk in chunks:
                     content += chunk
         except NotFound:

@@ -4,9 +4,6 @@ A copy is one of the objects that no track refers to: its row exists before it, 
 complete, and leads the sweep to it.
 """
 
-from asyncio import to_thread
-from collections.abc import AsyncIterator
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -25,6 +22,7 @@ from penstock.datastore.audio.transcoding.formats import Conversion
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
 from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
 from penstock.datastore.objects.lasting_copies import run_lasting
+from penstock.datastore.objects.local_copies import read_local, write_local
 from penstock.datastore.objects.port import Download
 from penstock.datastore.scratch_folders import scratch_folder
 
@@ -35,7 +33,6 @@ RENEWED: Final = timedelta(days=1)
 """The time after which another use keeps a copy longer."""
 
 MAX_SOURCE: Final = 1024**3
-_READ: Final = 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +85,19 @@ class ConvertedStreams:
                 if not ended.succeeded:
                     words = "The sound of this file cannot be converted."
                     raise IllegalState(words, "UNCONVERTIBLE")
-                await self._store(target, conversion, name)
-
-    async def _store(self, file: Path, conversion: Conversion, name: str) -> None:
-        key = f"{name}.{self.access.clock.new_id()}"
-        media = conversion.encoding.media_type
-        await self._loose.note_made(key, KEPT)
-        await self.sources.files.write(key, _read_file(file), content_type=media)
-        await self._loose.publish_made(name, key, KEPT)
+                media = conversion.encoding.media_type
+                await self._loose.store_made(name, read_local(target), media, KEPT)
 
     async def _fetch(self, track: Audio, target: Path) -> None:
         left = MAX_SOURCE
+
+        def require_bound(chunk: bytes) -> None:
+            nonlocal left
+            if (left := left - len(chunk)) < 0:
+                raise IllegalState("The file is another one.", "UNCONVERTIBLE")
+
         async with self.sources.open_source(track.connection_id) as source:
-            with target.open("wb") as file:
-                async with aclosing(source.read(track.object_key)) as chunks:
-                    async for chunk in chunks:
-                        if (left := left - len(chunk)) < 0:
-                            raise IllegalState("The file is another one.", "UNCONVERTIBLE")
-                        await to_thread(file.write, chunk)
+            await write_local(source.read(track.object_key), target, require_bound)
 
     @property
     def _loose(self) -> LooseObjects:
@@ -120,9 +112,3 @@ def _name_of(track: Audio, conversion: Conversion) -> str:
     """The name of a copy, which is another one for another content of the track's object."""
     parts = (track.id, track.etag, str(track.size), conversion.format, str(conversion.bit_rate))
     return object_hash(":".join(parts))
-
-
-async def _read_file(path: Path) -> AsyncIterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := await to_thread(file.read, _READ):
-            yield chunk

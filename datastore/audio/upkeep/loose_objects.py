@@ -8,7 +8,7 @@ track ever refers to a swept object.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -161,12 +161,20 @@ class LooseObjects:
             return False
         return True
 
-    async def note_made(self, key: str, keep_for: timedelta) -> None:
-        """Write the rows of an object that is made from a track, before it exists."""
+    async def store_made(
+        self, name: str, content: AsyncIterable[bytes], media_type: str, keep_for: timedelta
+    ) -> None:
+        """Store an object that is made from a track, and note it under a name.
+
+        Its rows are there before it, and say when it is whole.
+        """
+        key = f"{name}.{self.access.clock.new_id()}"
         rows = loose_rows(self.access, key, keep_for)
         await self.access.table.transact([Put(row) for row in rows])
+        await self.access.files.write(key, content, content_type=media_type)
+        await self._publish_made(name, key, keep_for)
 
-    async def publish_made(self, name: str, key: str, keep_for: timedelta) -> bool:
+    async def _publish_made(self, name: str, key: str, keep_for: timedelta) -> bool:
         """Note under a name that an object is whole; False if it was swept by now.
 
         Each object has a key of its own, so that none is written while the sweep deletes it.
@@ -209,7 +217,7 @@ class LooseObjects:
             held = rows.get(row, {})
             found[name] = str(held[MADE]) if MADE in held else None
             if found[name] is not None and int(str(held[DUE])) < enough:
-                kept = await self.publish_made(name, str(held[MADE]), keep_for)
+                kept = await self._publish_made(name, str(held[MADE]), keep_for)
                 found[name] = str(held[MADE]) if kept else None
         return [found[name] for name in names]
 
