@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from penstock.datastore.audio.artwork.cover_sizes import SizedCover
 from penstock.datastore.audio.names import album_place, artist_place
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink
-from penstock.datastore.audio.uploads import UploadTicket
+from penstock.datastore.audio.upkeep.user_uploads import UploadTicket
 from penstock.datastore.errors import NotFound
 from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.objects.port import Download

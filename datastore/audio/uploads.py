@@ -41,6 +41,7 @@ from penstock.datastore.audio.upkeep.loose_objects import (
     loose_key,
     no_object,
 )
+from penstock.datastore.audio.upkeep.user_uploads import UploadTicket
 from penstock.datastore.errors import (
     BadArgument,
     FieldProblem,
@@ -51,20 +52,13 @@ from penstock.datastore.errors import (
     TryAgain,
 )
 from penstock.datastore.objects.lasting_copies import copy_lasting
-from penstock.datastore.objects.port import UNKNOWN_TYPE, Stat, UploadForm
+from penstock.datastore.objects.port import UNKNOWN_TYPE, Stat
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import AUDIO_BY_BUCKET
 
 MAX_UPLOAD: Final = 1024**3
 SCAN_SECONDS: Final = 60.0
 UPLOADED_TYPES: Final = (*dict.fromkeys(MEDIA_TYPES.values()), UNKNOWN_TYPE)
-
-
-class UploadTicket(NamedTuple):
-    """A form for an upload, and the key with which the object is registered afterwards."""
-
-    object_key: str
-    form: UploadForm
 
 
 class ObjectState(NamedTuple):

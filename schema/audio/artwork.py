@@ -81,7 +81,7 @@ class ArtworkMutation:
     async def create_artwork_upload(
         info: Info, input: InputOf[CreateArtworkUploadInput]
     ) -> CreateArtworkUploadPayload:
-        upload = await info.context.session.audio.covers.upload(input.file_name)
+        upload = await info.context.session.audio.covers.uploads.form(input.file_name)
         return CreateArtworkUploadPayload(
             object_key=upload.object_key, form=UploadForm.from_port(upload.form)
         )

@@ -349,7 +349,7 @@ async def test_cover_uploads(store: Store, tmp_path: Path) -> None:
     async with open_files("local", tmp_path) as files:
         library = listener(replace(store, files=files))
         await shelf(store)
-        key = (await library.covers.upload("x.png")).object_key
+        key = (await library.covers.uploads.form("x.png")).object_key
         await files.write(key, single_chunk(COVER), content_type="image/png")
         (album, *_) = await walk(library.lists.get_album_by_user_id)
         changed = await library.covers.set_for_album(album_place_of(album), key)

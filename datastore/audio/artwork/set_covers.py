@@ -3,27 +3,23 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.upload_forms import FormTerms, open_form
 from penstock.datastore.audio import names
 from penstock.datastore.audio.edit_tracks import TrackEditor
 from penstock.datastore.audio.file_type import picture_type
 from penstock.datastore.audio.lists import LibraryLists
-from penstock.datastore.audio.names import object_hash
-from penstock.datastore.audio.object_keys import check_file_name, cover_files_prefix, is_owned
+from penstock.datastore.audio.object_keys import cover_files_prefix
 from penstock.datastore.audio.records import Album, Audio
 from penstock.datastore.audio.tag_parser import MAX_PICTURE
 from penstock.datastore.audio.tracks import TrackReader
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep
-from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
+from penstock.datastore.audio.upkeep.user_uploads import UserUploads
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound
-from penstock.datastore.objects.port import UNKNOWN_TYPE, UploadForm
 from penstock.datastore.table.pages import Window
 
 MAX_TRACKS: Final = 500
@@ -32,26 +28,17 @@ MAX_TRACKS: Final = 500
 _HEAD: Final = 16
 
 
-class CoverUpload(NamedTuple):
-    """A form for the upload of a picture, and the key with which it becomes a cover."""
-
-    object_key: str
-    form: UploadForm
-
-
 @dataclass(frozen=True, slots=True)
 class CoverSetter:
     """Uploaded covers of the caller's tracks and albums; the sweep deletes uploads after a day."""
 
     access: Access
 
-    async def upload(self, file_name: str) -> CoverUpload:
-        """Allow one upload of a picture of at most MAX_PICTURE bytes."""
-        check_file_name(file_name)
-        key = f"{cover_files_prefix(self._user)}{self.access.clock.new_id()}/{file_name}"
-        terms = FormTerms("cover", object_hash(key), key, MAX_PICTURE, UNKNOWN_TYPE)
-        note = partial(LooseObjects(self.access).note_upload, key)
-        return CoverUpload(key, await open_form(self.access, terms, note=note))
+    @property
+    def uploads(self) -> UserUploads:
+        """Pictures of at most MAX_PICTURE bytes."""
+        prefix = cover_files_prefix(self.access.caller.user_id)
+        return UserUploads(self.access, "cover", prefix, MAX_PICTURE)
 
     async def set_for_audio(self, id: str, object_key: str) -> Audio:
         """Give a track an uploaded cover. Raises NotFound, and Invalid if there is no picture."""
@@ -93,26 +80,14 @@ class CoverSetter:
         return str(await CoverStore(self.access).keep(content))
 
     async def _read(self, object_key: str) -> bytes:
-        prefix = cover_files_prefix(self._user)
-        if not is_owned(self._user, object_key) or not object_key.startswith(prefix):
-            raise _no_upload()
-        stat = await self.access.files.stat(object_key)
-        if stat is None or stat.size > MAX_PICTURE:
-            raise _no_upload()
-        try:
-            chunks = self.access.files.read(object_key, end=MAX_PICTURE)
-            return b"".join([chunk async for chunk in chunks])
-        except NotFound:
-            raise _no_upload() from None
-
-    @property
-    def _user(self) -> str:
-        return self.access.caller.user_id
+        size = await self.uploads.size(object_key)
+        content = None
+        if size is not None and size <= MAX_PICTURE:
+            content = await self.uploads.read(object_key)
+        if content is None:
+            raise Invalid([FieldProblem(["objectKey"], "leads to no uploaded picture")])
+        return content
 
 
 def _with_cover(artwork: str) -> Callable[[Audio], Audio]:
     return lambda track: replace(track, artwork=artwork)
-
-
-def _no_upload() -> Invalid:
-    return Invalid([FieldProblem(["objectKey"], "leads to no uploaded picture")])

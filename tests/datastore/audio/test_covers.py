@@ -73,7 +73,7 @@ async def keep(session: Session, content: bytes) -> str:
 
 async def show(session: Session, artwork: str, size: int | None) -> tuple[str, bytes]:
     """The key and the content of the picture that is shown for a cover."""
-    files = session.audio.cover_sizes.files
+    files = session.audio.cover_sizes.access.files
     key = key_behind(files, (await session.audio.cover_sizes.sign(artwork, size)).url)
     return key, await content_of(files, key)
 
@@ -183,8 +183,8 @@ async def test_many_covers_are_signed_by_one_read(store: Store) -> None:
 
 
 async def upload(session: Session, content: bytes, name: str = "front.png") -> str:
-    key = (await session.audio.covers.upload(name)).object_key
-    files = session.audio.cover_sizes.files
+    key = (await session.audio.covers.uploads.form(name)).object_key
+    files = session.audio.cover_sizes.access.files
     await files.write(key, single_chunk(content), content_type="image/png")
     return key
 
@@ -244,7 +244,7 @@ async def test_what_is_no_uploaded_picture_becomes_no_cover(store: Store) -> Non
     with pytest.raises(LimitExceeded):
         await covers.set_for_album(f"big:{'b' * 32}", good)
     with pytest.raises(Invalid):
-        await covers.upload("../x")
+        await covers.uploads.form("../x")
     assert await contents(store.table) == before
 
 

@@ -1,0 +1,58 @@
+"""Files that users upload for one use, such as a cover or a playlist; the sweep deletes them."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.access.open_uploads import UploadKind
+from penstock.datastore.access.upload_forms import FormTerms, open_form
+from penstock.datastore.audio.names import object_hash
+from penstock.datastore.audio.object_keys import check_file_name, is_owned
+from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
+from penstock.datastore.errors import NotFound
+from penstock.datastore.objects.port import UNKNOWN_TYPE, UploadForm
+
+
+class UploadTicket(NamedTuple):
+    """A form for an upload, and the key with which the object is named afterwards."""
+
+    object_key: str
+    form: UploadForm
+
+
+@dataclass(frozen=True, slots=True)
+class UserUploads:
+    """The uploads of one kind of the caller, below a prefix; they stay for a day after their form.
+
+    Each has at most `max_bytes` bytes.
+    """
+
+    access: Access
+    kind: UploadKind
+    prefix: str
+    max_bytes: int
+
+    async def form(self, file_name: str) -> UploadTicket:
+        """Allow one upload."""
+        check_file_name(file_name)
+        key = f"{self.prefix}{self.access.clock.new_id()}/{file_name}"
+        terms = FormTerms(self.kind, object_hash(key), key, self.max_bytes, UNKNOWN_TYPE)
+        note = partial(LooseObjects(self.access).note_upload, key)
+        return UploadTicket(key, await open_form(self.access, terms, note=note))
+
+    async def size(self, object_key: str) -> int | None:
+        """The bytes of an upload; None if the caller has none with this key."""
+        user = self.access.caller.user_id
+        if not is_owned(user, object_key) or not object_key.startswith(self.prefix):
+            return None
+        stat = await self.access.files.stat(object_key)
+        return None if stat is None else stat.size
+
+    async def read(self, object_key: str) -> bytes | None:
+        """The content of an upload of which there is a `size`; None if it is gone by now."""
+        chunks = self.access.files.read(object_key, end=self.max_bytes)
+        try:
+            return b"".join([chunk async for chunk in chunks])
+        except NotFound:
+            return None
