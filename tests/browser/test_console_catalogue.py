@@ -90,12 +90,16 @@ async def test_tags_are_required_alternative_or_excluded_with_counts_after_each_
     await expect(pills.get_by_role("listitem")).to_have_count(4)
     await page.reload()
     await expect(pills.get_by_role("listitem")).to_have_count(4)
+    # The focus goes to what is there by then, so let the tags come first.
     await visit.settle()
     await pills.get_by_role("button", name="Remove any of: source sap").press("Enter")
     await expect(pills.get_by_role("listitem")).to_have_count(3)
+    # The focus goes on beside what went.
+    await expect(pills.get_by_role("button", name="any of: source oracle")).to_be_focused()
     await visit.settle()
     await page.get_by_role("button", name="Remove all").press("Enter")
     await expect(pills).to_have_count(0)
+    await expect(facets.locator("summary").first).to_be_focused()
     await expect(page).not_to_have_url(re.compile("source"))
     assert_quiet(visit)
 
