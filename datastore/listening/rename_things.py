@@ -185,8 +185,7 @@ class _RenameJob:
                 await self.lease.advance(int(is_written))
                 written += is_written
             # What somebody starred meanwhile under the old name follows, too.
-            for source, target in self.moved.items():
-                await AnnotationMover(self.access).move(source, target)
+            await AnnotationMover(self.access).move_all(self.moved)
             spare = (written - before) * SECONDS_PER_TRACK - (clock() - stepped)
             await sleep(max(0.0, spare))
             if clock() - began >= MAX_TURN_SECONDS:
