@@ -22,6 +22,7 @@ from penstock.datastore.audio.tag_parser import (
     try_parse,
 )
 from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.objects.port import read_bounded
 from penstock.datastore.turn_threads import TurnThreads
 
 _THREADS: Final = TurnThreads("audio", 2)
@@ -134,18 +135,12 @@ class TagScan:
     async def _read_range(self, run: tuple[int, int]) -> tuple[int, int, bytes]:
         start, end = run
         wanted = min(end * BLOCK, self.size) - start * BLOCK
-        content = bytearray()
-        async with aclosing(
-            self.source.read(self.key, start=start * BLOCK, end=start * BLOCK + wanted)
-        ) as chunks:
-            # A user's own store may ignore the range.
-            async for chunk in chunks:
-                content += chunk
-                if len(content) > wanted:
-                    break
-        if len(content) != wanted:
+        chunks = self.source.read(self.key, start=start * BLOCK, end=start * BLOCK + wanted)
+        # A user's own store may ignore the range.
+        content = await read_bounded(chunks, wanted)
+        if content is None or len(content) != wanted:
             raise invalid_object("UNREADABLE", "is not what it was, or cannot be read by ranges")
-        return start, end, bytes(content)
+        return start, end, content
 
 
 async def require_format(source: AudioSource, key: str) -> None:

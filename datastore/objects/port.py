@@ -293,6 +293,17 @@ async def single_chunk(content: bytes) -> Chunks:
     yield content
 
 
+async def read_bounded(chunks: Chunks, most: int) -> bytes | None:
+    """Return a content of at most so many bytes; None for a larger one, whose rest is not read."""
+    content = bytearray()
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            content += chunk
+            if len(content) > most:
+                return None
+    return bytes(content)
+
+
 async def require_size(chunks: Chunks, size: int) -> Chunks:
     """Pass on content that has so many bytes; raises Unavailable where a store gives another."""
     left = size

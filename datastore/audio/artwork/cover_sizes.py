@@ -2,7 +2,6 @@
 
 from asyncio import gather
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -21,7 +20,7 @@ from penstock.datastore.audio.tag_parser import MAX_PICTURE
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
 from penstock.datastore.errors import NotFound
 from penstock.datastore.objects.lasting_copies import run_lasting
-from penstock.datastore.objects.port import Download, single_chunk
+from penstock.datastore.objects.port import Download, read_bounded, single_chunk
 
 KEPT: Final = timedelta(days=30)
 """The time for which a smaller cover is kept after its last use, but for RENEWED."""
@@ -103,14 +102,10 @@ class CoverSizes:
 
     async def _read(self, key: str) -> bytes | None:
         """Read a cover; None for one that is gone, or larger than covers are."""
-        content = bytearray()
         try:
-            async with aclosing(self.access.files.read(key, end=MAX_PICTURE + 1)) as chunks:
-                async for chunk in chunks:
-                    content += chunk
+            return await read_bounded(self.access.files.read(key, end=MAX_PICTURE + 1), MAX_PICTURE)
         except NotFound:
             return None
-        return bytes(content) if len(content) <= MAX_PICTURE else None
 
     @property
     def _loose(self) -> LooseObjects:

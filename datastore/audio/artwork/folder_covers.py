@@ -1,7 +1,6 @@
 """Covers of tracks without one: pictures that lie beside them in a user's bucket."""
 
 from collections.abc import Sequence
-from contextlib import aclosing
 from typing import Final
 
 from penstock.datastore.access.access import Access
@@ -10,7 +9,7 @@ from penstock.datastore.audio.object_keys import file_name_of
 from penstock.datastore.audio.tag_parser import MAX_PICTURE
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.objects.port import FileEntry
+from penstock.datastore.objects.port import FileEntry, read_bounded
 
 _NAMES: Final = ("cover", "folder", "front", "album")
 """The names of such pictures, without endings and in any letter case; the first is the best."""
@@ -57,14 +56,9 @@ class FolderCovers:
         chosen = _choose(folder, await source.list_entries(folder))
         if chosen is None:
             return None
-        content = bytearray()
-        async with aclosing(source.read(chosen.key, end=chosen.size)) as chunks:
-            # A user's own store may send more than was asked for.
-            async for chunk in chunks:
-                content += chunk
-                if len(content) > MAX_PICTURE:
-                    return None
-        return await CoverStore(self._access).keep(bytes(content))
+        # A user's own store may send more than was asked for.
+        content = await read_bounded(source.read(chosen.key, end=chosen.size), MAX_PICTURE)
+        return None if content is None else await CoverStore(self._access).keep(content)
 
 
 def _choose(folder: str, entries: Sequence[FileEntry]) -> FileEntry | None:
