@@ -3,6 +3,7 @@
 Most entries are plain numbers and short texts, which the readers convert without further checks.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, DecimalException
 from typing import Final
@@ -27,8 +28,10 @@ from penstock.transform.row_routine import (
     RowCompiler,
     RowRoutine,
     csv_cell,
-    is_plain_number,
 )
+
+is_plain_number: Final = re.compile(r"-?\d{1,40}+(?:\.\d{1,40}+)?+", re.ASCII).fullmatch
+"""Matches a number that is within all limits, so that nothing else checks it."""
 
 
 def entry_reader(parameter: FormulaParameter) -> Callable[[object], Value]:

@@ -6,7 +6,6 @@ at a row that is not in order, which is processed again, step by step, to find i
 No text of a plan enters the source: names are numbered, and values are passed in the namespace.
 """
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
@@ -16,9 +15,6 @@ from penstock.formula.codegen.emitter import FAULTS, Routine
 from penstock.formula.core.limits import MAX_STRING, WorkMeter
 from penstock.formula.core.numbers import number_text
 from penstock.formula.core.values import FormulaType, Value, text_of
-
-is_plain_number: Final = re.compile(r"-?\d{1,40}+(?:\.\d{1,40}+)?+", re.ASCII).fullmatch
-"""Matches a number that is within all limits, so that nothing else checks it."""
 
 PLAIN_LENGTH: Final = 80
 """The most characters of a number that is within all limits if it has only digits and a point."""

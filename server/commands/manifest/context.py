@@ -30,6 +30,10 @@ RunId = Annotated[
 ]
 
 
+PipelineName = Annotated[str | None, Parameter(help="Pipeline that the runs come from.")]
+SkipReason = Annotated[
+    str | None, Parameter(help="Skip the runs, for this reason. By default they are worked on.")
+]
 Tags = Annotated[
     list[str] | None,
     Parameter(name="--tag", help="Tag of the run, as `country=de`; may be given many times."),

@@ -14,6 +14,8 @@ from penstock.datastore.store import Session
 from penstock.server.commands.manifest.context import (
     Batch,
     ManifestOptions,
+    PipelineName,
+    SkipReason,
     Tags,
     parse_tags,
     run_with_session,
@@ -40,10 +42,8 @@ def compare_folders(
     added_by: Annotated[
         str | None, Parameter(help="Program that finds the runs. By default this one.")
     ] = None,
-    pipeline: Annotated[str | None, Parameter(help="Pipeline that the runs come from.")] = None,
-    skip_reason: Annotated[
-        str | None, Parameter(help="Skip the runs, for this reason. By default they are worked on.")
-    ] = None,
+    pipeline: PipelineName = None,
+    skip_reason: SkipReason = None,
     tag: Tags = None,
     batch: Batch = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen

@@ -12,7 +12,9 @@ from penstock.datastore.store import Session
 from penstock.server.commands.manifest.context import (
     Batch,
     ChangeOptions,
+    PipelineName,
     RunId,
+    SkipReason,
     Tags,
     parse_tags,
     run_with_session,
@@ -38,10 +40,8 @@ def discover(
     *,
     manifest: ChangeOptions,
     added_by: Annotated[str, Parameter(help="Version of the Transformer that found the runs.")],
-    pipeline: Annotated[str | None, Parameter(help="Pipeline that the runs come from.")] = None,
-    skip_reason: Annotated[
-        str | None, Parameter(help="Skip the runs, for this reason. By default they are worked on.")
-    ] = None,
+    pipeline: PipelineName = None,
+    skip_reason: SkipReason = None,
     tag: Tags = None,
     batch: Batch = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
