@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useState } from "react";
 import { useAddress } from "./address";
+import { formatName } from "./format";
 import { matchGroups, readGroup, useSeenGroups } from "./seenGroups";
 
 interface FieldProps {
@@ -115,6 +116,46 @@ export function AddressField({ label, name, placeholder }: AddressFieldProps) {
           if (event.key === "Enter") change({ [name]: event.currentTarget.value || null });
         }}
       />
+    </Field>
+  );
+}
+
+/** Whether a list also has what lies in groups below, which is a part of the address. */
+export function BelowField({ checked }: { checked: boolean }) {
+  const { change } = useAddress();
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        onChange={(event) => change({ below: event.target.checked ? null : "no" })}
+      />
+      with groups below
+    </label>
+  );
+}
+
+interface StateFieldProps {
+  value: string | null | undefined;
+  states: readonly string[];
+}
+
+/** The state of what a list has, or any, which is a part of the address. */
+export function StateField({ value, states }: StateFieldProps) {
+  const { change } = useAddress();
+  return (
+    <Field label="State">
+      <select
+        value={value ?? ""}
+        onChange={(event) => change({ state: event.target.value || null })}
+      >
+        <option value="">any</option>
+        {states.map((one) => (
+          <option key={one} value={one}>
+            {formatName(one)}
+          </option>
+        ))}
+      </select>
     </Field>
   );
 }

@@ -12,8 +12,8 @@ import {
 import { Viewer } from "../../graphql/generated/shell";
 import type { Order, State } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
-import { Field, GroupField } from "../../parts/fields";
-import { formatName, formatNumber } from "../../parts/format";
+import { BelowField, Field, GroupField, StateField } from "../../parts/fields";
+import { formatNumber } from "../../parts/format";
 import { RemovablePill, StateBadge, TagPills, Time } from "../../parts/marks";
 import { mayCreate } from "../../parts/roles";
 import { Empty, Loading, More, Problem } from "../../parts/state";
@@ -162,27 +162,8 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           placeholder="any group"
           onChange={(path) => change({ owner: path || null })}
         />
-        <Field label="State">
-          <select
-            value={standing.states[0] ?? ""}
-            onChange={(event) => change({ state: event.target.value || null })}
-          >
-            <option value="">any</option>
-            {STATES.map((one) => (
-              <option key={one} value={one}>
-                {formatName(one)}
-              </option>
-            ))}
-          </select>
-        </Field>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={scope.below}
-            onChange={(event) => change({ below: event.target.checked ? null : "no" })}
-          />
-          with groups below
-        </label>
+        <StateField value={standing.states[0]} states={STATES} />
+        <BelowField checked={scope.below} />
         <Field label="Order">
           <select
             value={order}

@@ -13,7 +13,7 @@ import type {
   ExecutionsQuery,
 } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
-import { AddressField, Field, GroupField } from "../../parts/fields";
+import { AddressField, BelowField, Field, GroupField } from "../../parts/fields";
 import { StateBadge } from "../../parts/marks";
 import { Empty, Loading, Problem } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
@@ -118,14 +118,7 @@ export default function Executions() {
             placeholder={yours ? `yours, ${yours}` : ""}
             onChange={(path) => change({ group: path || null })}
           />
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={scope.below}
-              onChange={(event) => change({ below: event.target.checked ? null : "no" })}
-            />
-            with groups below
-          </label>
+          <BelowField checked={scope.below} />
           <PipelineField
             group={scope.group}
             value={variables.pipeline}

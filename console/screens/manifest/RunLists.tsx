@@ -7,7 +7,7 @@ import type {
   RunState,
 } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
-import { AddressField, Field } from "../../parts/fields";
+import { AddressField, StateField } from "../../parts/fields";
 import { formatName, formatNumber } from "../../parts/format";
 import { StateBadge, TagPills, Time } from "../../parts/marks";
 import { Answered, Loading, More, Problem } from "../../parts/state";
@@ -40,7 +40,7 @@ const EVERY = 5_000;
 
 /** The stuck runs of a manifest, and all of its runs by state. */
 export function RunLists({ rules, ...place }: RunListsProps) {
-  const { search, change } = useAddress();
+  const { search } = useAddress();
   const state = STATES.find((one) => one === search.get("state")) ?? null;
   const tag = readTag(search.get("tag") ?? "");
   const batch = search.get("batch");
@@ -57,19 +57,7 @@ export function RunLists({ rules, ...place }: RunListsProps) {
       <section className="stack tight" aria-label="All runs">
         <h2>All runs</h2>
         <search className="filters">
-          <Field label="State">
-            <select
-              value={state ?? ""}
-              onChange={(event) => change({ state: event.target.value || null })}
-            >
-              <option value="">any</option>
-              {STATES.map((one) => (
-                <option key={one} value={one}>
-                  {formatName(one)}
-                </option>
-              ))}
-            </select>
-          </Field>
+          <StateField value={state} states={STATES} />
           <AddressField label="Tag" name="tag" placeholder="key=value" />
           <AddressField label="Batch" name="batch" placeholder="its name" />
         </search>

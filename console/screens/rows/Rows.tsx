@@ -6,7 +6,7 @@ import type { RowPipelineQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
 import { OfRole, useRoles } from "../../parts/denial";
 import { EveryField, readEvery } from "../../parts/EveryField";
-import { Field, GroupField } from "../../parts/fields";
+import { BelowField, Field, GroupField } from "../../parts/fields";
 import { mayRun } from "../../parts/roles";
 import { Answered, Empty, Missing } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
@@ -92,14 +92,7 @@ function KeptRowsOf({ pipeline, keys }: { pipeline: Keeper; keys: readonly strin
         onSubmit={(event) => event.preventDefault()}
       >
         <GroupField value={filter.group ?? ""} onChange={(group) => change({ group })} />
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={filter.below}
-            onChange={(event) => change({ below: event.target.checked ? null : "no" })}
-          />
-          with groups below
-        </label>
+        <BelowField checked={filter.below} />
         {hasTime ? (
           <>
             <TimeField label="From" value={filter.from} onChange={(from) => change({ from })} />
