@@ -5,11 +5,14 @@ user owes as it works, so that a worker that is killed takes only the last secon
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from penstock.datastore.access.work import worker_units
 from penstock.datastore.clock import Clock
+from penstock.datastore.errors import PenstockError
 from penstock.datastore.table.layout import WORK_DEBT
 from penstock.datastore.table.port import (
     TTL,
@@ -44,6 +47,12 @@ class WorkDebts:
         facts: dict[str, Value] = {"user": user, TTL: expiry}
         debt = Update(key=WORK_DEBT.key(user=user), set=facts, add={"units": units})
         await self.table.transact([debt])
+
+    async def charge_seconds(self, user: str, seconds: float) -> None:
+        """Let a user owe processor time of a worker; the work stays if that cannot be written."""
+        if units := worker_units(seconds):
+            with suppress(PenstockError):
+                await self.add(user, units)
 
     async def take_all(self, charge: Callable[[str, int], None]) -> int:
         """Charge each user's debt to the account that this server keeps; count the users.

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import worker_units
 from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.datasets.csv import CsvCode, CsvLimits, dataset_problems
 from penstock.datastore.datasets.files import draft_content, end_upload, upload_key
@@ -140,7 +139,7 @@ class _Load:
         except NotFound:
             raise Invalid([_missing_upload()]) from None
         finally:
-            await self._charge(stream.seconds)
+            await self.debts.charge_seconds(self.access.caller.user_id, stream.seconds)
         if checked.problems:
             raise Invalid(checked.problems)
         writing = ResourceWriter(REFERENCE_DATASET, self.access).with_attachment(checked.file)
@@ -152,12 +151,6 @@ class _Load:
         with suppress(PenstockError):  # a sweep removes it later
             await end_upload(self.access, self.load.upload)
             await self.access.files.delete(key)
-
-    async def _charge(self, seconds: float) -> None:
-        """Let the creator owe the time of an index, also where it was made in vain."""
-        if units := worker_units(seconds):
-            with suppress(PenstockError):
-                await self.debts.add(self.access.caller.user_id, units)
 
     async def _note(self, read_bytes: int) -> None:
         await self.lease.advance(max(0, read_bytes // STEP_BYTES - self.lease.done))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.datastore.access.access import Access, Budget
+from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.csv import CsvLimits, dataset_problems
 from penstock.datastore.datasets.files import CheckedContent, draft_content
@@ -78,11 +79,18 @@ class DatasetOutput:
     async def _read_output(
         self, access: Access, execution: Execution, content: DatasetContent, folder: Path
     ) -> CheckedContent:
-        """Check the output; one that is too large for the memory gets an index."""
+        """Check the output; one that is too large for the memory gets an index.
+
+        The creator of the execution owes the time of the index, also where it is made in vain.
+        """
         if dataset_problems(content):  # The check of the whole dataset reports these.
             return CheckedContent(content, [], None)
         stream = ContentStream(access, folder, self.limits, _follow_nothing)
-        return await stream.check(content, self.files.read(output_key(execution)))
+        try:
+            return await stream.check(content, self.files.read(output_key(execution)))
+        finally:
+            debts = WorkDebts(self.table, self.clock)
+            await debts.charge_seconds(execution.created_by, stream.seconds)
 
     def _access_of(self, execution: Execution, sink: DatasetSink) -> Access:
         """The creator's access to the dataset, as it was when the execution was started."""

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as changed
 
+from penstock.datastore.access.work import worker_units
+from penstock.datastore.datasets import build_index
 from penstock.datastore.datasets.csv import CsvLimits
 from penstock.datastore.errors import InUse, Invalid, NotPermitted
 from penstock.datastore.executions.files import ingest_key
@@ -271,3 +273,19 @@ async def test_an_output_that_is_too_large_for_the_memory_gets_an_index(
     assert (refused.state, refused.code) == ("failed", "TOO_MANY_ROWS")
     assert (await store.open_session(SUPER).datasets.reading.one(dataset.id)).version == 2
     assert await faults(store.table) == []
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("data", "state"), [(INPUT, "success"), (INPUT + b"gas,3\n", "failed")], ids=["made", "in vain"]
+)
+async def test_the_creator_owes_the_processor_time_of_an_index(
+    data: bytes, state: str, store: Store, index_always: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline, _ = await writing_pipeline(store)
+    clock = iter((10.0, 12.0))
+    monkeypatch.setattr(build_index, "thread_time", lambda: next(clock))
+    assert (await finished_execution(store, pipeline, data)).state == state
+    owed = dict[str, int]()
+    await store.work_debts.take_all(owed.__setitem__)
+    assert owed == {"ann": worker_units(2.0)}
