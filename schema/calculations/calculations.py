@@ -3,58 +3,30 @@
 from typing import Any, Final
 
 import strawberry
-from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.resources import version_diff
 from penstock.datastore.table.layout import CALCULATION
-from penstock.graphql_jit import projected_attributes, reads_attributes
-from penstock.resolvers import formula_names, resources
+from penstock.graphql_jit import reads_attributes
+from penstock.resolvers import formula_names
 from penstock.schema.core.context import (
-    After,
-    Before,
-    First,
-    GroupArgument,
     Info,
-    Last,
-    Order,
-    unset_to_none,
 )
-from penstock.schema.core.name_filter import NameFilterArgument
-from penstock.schema.core.relay import Connection, page_from_arguments, record_type_check
-from penstock.schema.engine.cost import price_metadata
-from penstock.schema.resources.queries import (
-    LIST_RULES,
-    ChildGroupsArgument,
-    IdArgument,
-    NameArgument,
-    OrderArgument,
-    OwnerArgument,
-    ResourceStatesArgument,
-    TagsArgument,
-    TimeArgument,
-    find_resource,
-    list_resources,
-    resource_selection,
+from penstock.schema.core.relay import Connection, record_type_check
+from penstock.schema.resources.kind_queries import (
+    resource_by_name_field,
+    resource_field,
+    resource_list_field,
 )
-from penstock.schema.resources.resource import (
-    DIFF_DESCRIPTION,
-    LABELLED_DESCRIPTION,
-    VERSION_DESCRIPTION,
-    VERSIONS_DESCRIPTION,
-    Change,
-    FromVersionArgument,
-    LabelArgument,
-    Resource,
-    ResourceVersion,
-    ToVersionArgument,
-    VersionNumberArgument,
-    find_labelled,
-    find_version,
-    list_versions,
-)
+from penstock.schema.resources.resource import Resource, ResourceVersion
 from penstock.schema.resources.transformers import Output, Parameter
 from penstock.schema.resources.uses import HasUsers, HasUses
+from penstock.schema.resources.version_fields import (
+    diff_field,
+    latest_version_field,
+    version_labelled_field,
+    version_numbered_field,
+    versions_field,
+)
 
 _FORMULA_ATTRIBUTES: Final = ("formula", "references")
 
@@ -86,49 +58,10 @@ class Calculation(Resource, HasUses, HasUsers):
 
     is_type_of = record_type_check(records.Calculation)
 
-    @strawberry.field(
-        graphql_type=Connection["CalculationVersion"], description=VERSIONS_DESCRIPTION
-    )
-    @staticmethod
-    async def versions(
-        calculation: strawberry.Parent[records.Calculation],
-        info: Info,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Connection[records.Calculation]:
-        return await list_versions(
-            info, CALCULATION, calculation, page_from_arguments(first, after, last, before)
-        )
-
-    @strawberry.field(graphql_type="CalculationVersion | None", description=VERSION_DESCRIPTION)
-    @staticmethod
-    async def version_numbered(
-        calculation: strawberry.Parent[records.Calculation],
-        info: Info,
-        version: VersionNumberArgument,
-    ) -> records.Calculation | None:
-        return await find_version(info, CALCULATION, calculation, version)
-
-    @strawberry.field(graphql_type="CalculationVersion | None", description=LABELLED_DESCRIPTION)
-    @staticmethod
-    async def version_labelled(
-        calculation: strawberry.Parent[records.Calculation], info: Info, label: LabelArgument
-    ) -> records.Calculation | None:
-        return await find_labelled(info, CALCULATION, calculation, label)
-
-    @strawberry.field(
-        graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION
-    )
-    @staticmethod
-    async def diff(
-        calculation: strawberry.Parent[records.Calculation],
-        info: Info,
-        from_: FromVersionArgument,
-        to: ToVersionArgument,
-    ) -> list[version_diff.ValueChange]:
-        return await resources.compare_versions(info.context, CALCULATION, calculation, from_, to)
+    versions = versions_field(CALCULATION, Connection["CalculationVersion"])
+    version_numbered = version_numbered_field(CALCULATION, "CalculationVersion | None")
+    version_labelled = version_labelled_field(CALCULATION, "CalculationVersion | None")
+    diff = diff_field(CALCULATION)
 
 
 @strawberry.type(description="One version of a calculation. A version never changes.")
@@ -153,78 +86,11 @@ class CalculationVersion(ResourceVersion):
 
     is_type_of = record_type_check(records.CalculationVersion)
 
-    @strawberry.field(
-        graphql_type=Calculation, description="The calculation in its latest version."
-    )
-    @reads_attributes({"CalculationVersion": ("id",)})
-    @staticmethod
-    async def calculation(
-        version: strawberry.Parent[records.CalculationVersion], info: Info
-    ) -> records.Calculation:
-        projection = projected_attributes(info, "Calculation")
-        return await info.context.loaders.of(CALCULATION).latest(version.id, projection)
+    calculation = latest_version_field(CALCULATION, Calculation)
 
 
 @strawberry.type
 class CalculationQuery:
-    @strawberry.field(
-        graphql_type=Calculation | None,
-        description=(
-            "Find a calculation by its global id, as it is now or as it was at a given "
-            "time. The result is null if the calculation does not exist or the caller "
-            "cannot see it."
-        ),
-    )
-    @staticmethod
-    async def calculation(
-        info: Info, id: IdArgument, as_at: TimeArgument = UNSET
-    ) -> records.Calculation | None:
-        return await find_resource(info, CALCULATION, id, as_at)
-
-    @strawberry.field(
-        graphql_type=Calculation | None,
-        description=(
-            "Find the calculation that has a name in the group or, if there is none, in the "
-            "nearest group above it. The result is null if there is none."
-        ),
-    )
-    @staticmethod
-    async def calculation_by_name(
-        info: Info, name: NameArgument, group: GroupArgument = UNSET
-    ) -> records.Calculation | None:
-        return await info.context.session.repository(CALCULATION).reading.by_name(
-            name, unset_to_none(group)
-        )
-
-    @strawberry.field(
-        graphql_type=Connection[Calculation],
-        description=f"List the calculations of a group. {LIST_RULES}",
-    )
-    @staticmethod
-    async def calculations(
-        info: Info,
-        group: GroupArgument = UNSET,
-        tags: TagsArgument = UNSET,
-        include_child_groups: ChildGroupsArgument = False,
-        order: OrderArgument = Order.NEWEST_FIRST,
-        name: NameFilterArgument = UNSET,
-        states: ResourceStatesArgument = UNSET,
-        owner: OwnerArgument = UNSET,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Connection[records.Calculation]:
-        selected = resource_selection(
-            info,
-            group,
-            tags,
-            include_child_groups,
-            order,
-            unset_to_none(name),
-            states=states,
-            owner=owner,
-        )
-        return await list_resources(
-            info, CALCULATION, selected, page_from_arguments(first, after, last, before)
-        )
+    calculation = resource_field(CALCULATION, Calculation | None)
+    calculation_by_name = resource_by_name_field(CALCULATION, Calculation | None)
+    calculations = resource_list_field(CALCULATION, Connection[Calculation])

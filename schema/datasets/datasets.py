@@ -1,62 +1,33 @@
 """Reference datasets and their versions: types and query fields."""
 
 import strawberry
-from strawberry import UNSET
 
 from penstock.datastore import records
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.records import ValueType
-from penstock.datastore.resources import version_diff
 from penstock.datastore.table.layout import REFERENCE_DATASET
-from penstock.graphql_jit import projected_attributes, reads_attributes
-from penstock.resolvers import resources
 from penstock.schema.core.context import (
-    After,
-    Before,
-    First,
-    GroupArgument,
     Info,
-    Last,
-    Order,
-    unset_to_none,
 )
 from penstock.schema.core.files import DOWNLOAD_SECONDS, ExpiryArgument, FileDownload
-from penstock.schema.core.name_filter import NameFilterArgument
-from penstock.schema.core.relay import Connection, page_from_arguments, record_type_check
+from penstock.schema.core.relay import Connection, record_type_check
 from penstock.schema.core.scalars import DateTime, Long
 from penstock.schema.engine.cost import price_metadata
-from penstock.schema.resources.queries import (
-    LIST_RULES,
-    ChildGroupsArgument,
-    IdArgument,
-    NameArgument,
-    OrderArgument,
-    OwnerArgument,
-    ResourceStatesArgument,
-    TagsArgument,
-    TimeArgument,
-    find_resource,
-    list_resources,
-    resource_selection,
+from penstock.schema.resources.kind_queries import (
+    resource_by_name_field,
+    resource_field,
+    resource_list_field,
 )
-from penstock.schema.resources.resource import (
-    DIFF_DESCRIPTION,
-    LABELLED_DESCRIPTION,
-    VERSION_DESCRIPTION,
-    VERSIONS_DESCRIPTION,
-    Change,
-    FromVersionArgument,
-    LabelArgument,
-    Resource,
-    ResourceVersion,
-    ToVersionArgument,
-    VersionNumberArgument,
-    find_labelled,
-    find_version,
-    list_versions,
-)
+from penstock.schema.resources.resource import Resource, ResourceVersion
 from penstock.schema.resources.uses import HasUsers
+from penstock.schema.resources.version_fields import (
+    diff_field,
+    latest_version_field,
+    version_labelled_field,
+    version_numbered_field,
+    versions_field,
+)
 
 
 @strawberry.type(description="A column of a reference dataset.")
@@ -132,138 +103,21 @@ class _WithContent:
 class ReferenceDataset(_WithContent, Resource, HasUsers):
     is_type_of = record_type_check(records.ReferenceDataset)
 
-    @strawberry.field(
-        graphql_type=Connection["ReferenceDatasetVersion"], description=VERSIONS_DESCRIPTION
-    )
-    @staticmethod
-    async def versions(
-        reference_dataset: strawberry.Parent[records.ReferenceDataset],
-        info: Info,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Connection[records.ReferenceDataset]:
-        return await list_versions(
-            info,
-            REFERENCE_DATASET,
-            reference_dataset,
-            page_from_arguments(first, after, last, before),
-        )
-
-    @strawberry.field(
-        graphql_type="ReferenceDatasetVersion | None", description=VERSION_DESCRIPTION
-    )
-    @staticmethod
-    async def version_numbered(
-        reference_dataset: strawberry.Parent[records.ReferenceDataset],
-        info: Info,
-        version: VersionNumberArgument,
-    ) -> records.ReferenceDataset | None:
-        return await find_version(info, REFERENCE_DATASET, reference_dataset, version)
-
-    @strawberry.field(
-        graphql_type="ReferenceDatasetVersion | None", description=LABELLED_DESCRIPTION
-    )
-    @staticmethod
-    async def version_labelled(
-        reference_dataset: strawberry.Parent[records.ReferenceDataset],
-        info: Info,
-        label: LabelArgument,
-    ) -> records.ReferenceDataset | None:
-        return await find_labelled(info, REFERENCE_DATASET, reference_dataset, label)
-
-    @strawberry.field(
-        graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION
-    )
-    @staticmethod
-    async def diff(
-        reference_dataset: strawberry.Parent[records.ReferenceDataset],
-        info: Info,
-        from_: FromVersionArgument,
-        to: ToVersionArgument,
-    ) -> list[version_diff.ValueChange]:
-        return await resources.compare_versions(
-            info.context, REFERENCE_DATASET, reference_dataset, from_, to
-        )
+    versions = versions_field(REFERENCE_DATASET, Connection["ReferenceDatasetVersion"])
+    version_numbered = version_numbered_field(REFERENCE_DATASET, "ReferenceDatasetVersion | None")
+    version_labelled = version_labelled_field(REFERENCE_DATASET, "ReferenceDatasetVersion | None")
+    diff = diff_field(REFERENCE_DATASET)
 
 
 @strawberry.type(description="One version of a reference dataset. A version never changes.")
 class ReferenceDatasetVersion(_WithContent, ResourceVersion):
     is_type_of = record_type_check(records.ReferenceDatasetVersion)
 
-    @strawberry.field(
-        graphql_type=ReferenceDataset, description="The reference dataset in its latest version."
-    )
-    @reads_attributes({"ReferenceDatasetVersion": ("id",)})
-    @staticmethod
-    async def reference_dataset(
-        version: strawberry.Parent[records.ReferenceDatasetVersion], info: Info
-    ) -> records.ReferenceDataset:
-        projection = projected_attributes(info, "ReferenceDataset")
-        return await info.context.loaders.of(REFERENCE_DATASET).latest(version.id, projection)
+    reference_dataset = latest_version_field(REFERENCE_DATASET, ReferenceDataset)
 
 
 @strawberry.type
 class ReferenceDatasetQuery:
-    @strawberry.field(
-        graphql_type=ReferenceDataset | None,
-        description=(
-            "Find a reference dataset by its global id, as it is now or as it was at a "
-            "given time. The result is null if the dataset does not exist or the caller "
-            "cannot see it."
-        ),
-    )
-    @staticmethod
-    async def reference_dataset(
-        info: Info, id: IdArgument, as_at: TimeArgument = UNSET
-    ) -> records.ReferenceDataset | None:
-        return await find_resource(info, REFERENCE_DATASET, id, as_at)
-
-    @strawberry.field(
-        graphql_type=ReferenceDataset | None,
-        description=(
-            "Find the reference dataset that has a name in the group or, if there is none, "
-            "in the nearest group above it. The result is null if there is none."
-        ),
-    )
-    @staticmethod
-    async def reference_dataset_by_name(
-        info: Info, name: NameArgument, group: GroupArgument = UNSET
-    ) -> records.ReferenceDataset | None:
-        return await info.context.session.repository(REFERENCE_DATASET).reading.by_name(
-            name, unset_to_none(group)
-        )
-
-    @strawberry.field(
-        graphql_type=Connection[ReferenceDataset],
-        description=f"List the reference datasets of a group. {LIST_RULES}",
-    )
-    @staticmethod
-    async def reference_datasets(
-        info: Info,
-        group: GroupArgument = UNSET,
-        tags: TagsArgument = UNSET,
-        include_child_groups: ChildGroupsArgument = False,
-        order: OrderArgument = Order.NEWEST_FIRST,
-        name: NameFilterArgument = UNSET,
-        states: ResourceStatesArgument = UNSET,
-        owner: OwnerArgument = UNSET,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Connection[records.ReferenceDataset]:
-        selected = resource_selection(
-            info,
-            group,
-            tags,
-            include_child_groups,
-            order,
-            unset_to_none(name),
-            states=states,
-            owner=owner,
-        )
-        return await list_resources(
-            info, REFERENCE_DATASET, selected, page_from_arguments(first, after, last, before)
-        )
+    reference_dataset = resource_field(REFERENCE_DATASET, ReferenceDataset | None)
+    reference_dataset_by_name = resource_by_name_field(REFERENCE_DATASET, ReferenceDataset | None)
+    reference_datasets = resource_list_field(REFERENCE_DATASET, Connection[ReferenceDataset])

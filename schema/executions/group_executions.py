@@ -26,7 +26,8 @@ from penstock.schema.core.scalars import DateTime
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
 from penstock.schema.executions.states import ExecutionState
-from penstock.schema.resources.queries import LIST_RULES, TagFilter
+from penstock.schema.resources.kind_queries import LIST_RULES
+from penstock.schema.resources.queries import TagFilter
 
 strawberry.enum(ExecutionOrder, description="The order of a list of executions.")
 describe_values(

@@ -8,22 +8,13 @@ from strawberry import UNSET
 from penstock.datastore import records
 from penstock.datastore.kept_rows import metric_series
 from penstock.datastore.records import MeasureFunction
-from penstock.datastore.resources import version_diff
 from penstock.datastore.table.layout import METRIC, PIPELINE, KindDefinition
-from penstock.graphql_jit import projected_attributes, reads_attributes
-from penstock.resolvers import metrics, resources
+from penstock.graphql_jit import reads_attributes
+from penstock.resolvers import metrics
 from penstock.schema.core.context import (
-    After,
-    Before,
-    First,
-    GroupArgument,
     Info,
-    Last,
-    Order,
-    unset_to_none,
 )
-from penstock.schema.core.name_filter import NameFilterArgument
-from penstock.schema.core.relay import Connection, GlobalId, page_from_arguments, record_type_check
+from penstock.schema.core.relay import Connection, GlobalId, record_type_check
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.kept_rows.inputs import EverySeriesArgument, ZoneArgument
 from penstock.schema.metrics.series import (
@@ -35,37 +26,20 @@ from penstock.schema.metrics.series import (
     SeriesToArgument,
     series_request,
 )
-from penstock.schema.resources.queries import (
-    LIST_RULES,
-    ChildGroupsArgument,
-    IdArgument,
-    NameArgument,
-    OrderArgument,
-    OwnerArgument,
-    ResourceStatesArgument,
-    TagsArgument,
-    TimeArgument,
-    find_resource,
-    list_resources,
-    resource_selection,
+from penstock.schema.resources.kind_queries import (
+    resource_by_name_field,
+    resource_field,
+    resource_list_field,
 )
-from penstock.schema.resources.resource import (
-    DIFF_DESCRIPTION,
-    LABELLED_DESCRIPTION,
-    VERSION_DESCRIPTION,
-    VERSIONS_DESCRIPTION,
-    Change,
-    FromVersionArgument,
-    LabelArgument,
-    Resource,
-    ResourceVersion,
-    ToVersionArgument,
-    VersionNumberArgument,
-    find_labelled,
-    find_version,
-    list_versions,
-)
+from penstock.schema.resources.resource import Resource, ResourceVersion
 from penstock.schema.resources.uses import HasUsers, HasUses
+from penstock.schema.resources.version_fields import (
+    diff_field,
+    latest_version_field,
+    version_labelled_field,
+    version_numbered_field,
+    versions_field,
+)
 
 INPUTS_COST: Final = 2
 """The cost of showing the inputs of a metric, most of which have few."""
@@ -151,47 +125,10 @@ class Metric(Resource, HasUses, HasUsers):
 
     is_type_of = record_type_check(records.Metric)
 
-    @strawberry.field(graphql_type=Connection["MetricVersion"], description=VERSIONS_DESCRIPTION)
-    @staticmethod
-    async def versions(
-        metric: strawberry.Parent[records.Metric],
-        info: Info,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Connection[records.Metric]:
-        return await list_versions(
-            info, METRIC, metric, page_from_arguments(first, after, last, before)
-        )
-
-    @strawberry.field(graphql_type="MetricVersion | None", description=VERSION_DESCRIPTION)
-    @staticmethod
-    async def version_numbered(
-        metric: strawberry.Parent[records.Metric],
-        info: Info,
-        version: VersionNumberArgument,
-    ) -> records.Metric | None:
-        return await find_version(info, METRIC, metric, version)
-
-    @strawberry.field(graphql_type="MetricVersion | None", description=LABELLED_DESCRIPTION)
-    @staticmethod
-    async def version_labelled(
-        metric: strawberry.Parent[records.Metric], info: Info, label: LabelArgument
-    ) -> records.Metric | None:
-        return await find_labelled(info, METRIC, metric, label)
-
-    @strawberry.field(
-        graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION
-    )
-    @staticmethod
-    async def diff(
-        metric: strawberry.Parent[records.Metric],
-        info: Info,
-        from_: FromVersionArgument,
-        to: ToVersionArgument,
-    ) -> list[version_diff.ValueChange]:
-        return await resources.compare_versions(info.context, METRIC, metric, from_, to)
+    versions = versions_field(METRIC, Connection["MetricVersion"])
+    version_numbered = version_numbered_field(METRIC, "MetricVersion | None")
+    version_labelled = version_labelled_field(METRIC, "MetricVersion | None")
+    diff = diff_field(METRIC)
 
 
 @strawberry.type(description="One version of a metric. A version never changes.")
@@ -217,76 +154,11 @@ class MetricVersion(ResourceVersion):
 
     is_type_of = record_type_check(records.MetricVersion)
 
-    @strawberry.field(graphql_type=Metric, description="The metric in its latest version.")
-    @reads_attributes({"MetricVersion": ("id",)})
-    @staticmethod
-    async def metric(
-        version: strawberry.Parent[records.MetricVersion], info: Info
-    ) -> records.Metric:
-        projection = projected_attributes(info, "Metric")
-        return await info.context.loaders.of(METRIC).latest(version.id, projection)
+    metric = latest_version_field(METRIC, Metric)
 
 
 @strawberry.type
 class MetricQuery:
-    @strawberry.field(
-        graphql_type=Metric | None,
-        description=(
-            "Find a metric by its global id, as it is now or as it was at a given "
-            "time. The result is null if the metric does not exist or the caller "
-            "cannot see it."
-        ),
-    )
-    @staticmethod
-    async def metric(
-        info: Info, id: IdArgument, as_at: TimeArgument = UNSET
-    ) -> records.Metric | None:
-        return await find_resource(info, METRIC, id, as_at)
-
-    @strawberry.field(
-        graphql_type=Metric | None,
-        description=(
-            "Find the metric that has a name in the group or, if there is none, in the "
-            "nearest group above it. The result is null if there is none."
-        ),
-    )
-    @staticmethod
-    async def metric_by_name(
-        info: Info, name: NameArgument, group: GroupArgument = UNSET
-    ) -> records.Metric | None:
-        return await info.context.session.repository(METRIC).reading.by_name(
-            name, unset_to_none(group)
-        )
-
-    @strawberry.field(
-        graphql_type=Connection[Metric],
-        description=f"List the metrics of a group. {LIST_RULES}",
-    )
-    @staticmethod
-    async def metrics(
-        info: Info,
-        group: GroupArgument = UNSET,
-        tags: TagsArgument = UNSET,
-        include_child_groups: ChildGroupsArgument = False,
-        order: OrderArgument = Order.NEWEST_FIRST,
-        name: NameFilterArgument = UNSET,
-        states: ResourceStatesArgument = UNSET,
-        owner: OwnerArgument = UNSET,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Connection[records.Metric]:
-        selected = resource_selection(
-            info,
-            group,
-            tags,
-            include_child_groups,
-            order,
-            unset_to_none(name),
-            states=states,
-            owner=owner,
-        )
-        return await list_resources(
-            info, METRIC, selected, page_from_arguments(first, after, last, before)
-        )
+    metric = resource_field(METRIC, Metric | None)
+    metric_by_name = resource_by_name_field(METRIC, Metric | None)
+    metrics = resource_list_field(METRIC, Connection[Metric])

@@ -8,22 +8,19 @@ from strawberry import UNSET
 from penstock.datastore import records
 from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution as ExecutionRecord
-from penstock.datastore.resources import version_diff
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.tag_search.tags import TagFilter as Filter
 from penstock.graphql_jit import projected_attributes, reads_attributes
-from penstock.resolvers import executions, formula_names, resources
+from penstock.resolvers import executions, formula_names
 from penstock.schema.core.context import (
     After,
     Before,
     First,
-    GroupArgument,
     Info,
     Last,
     Order,
     unset_to_none,
 )
-from penstock.schema.core.name_filter import NameFilterArgument
 from penstock.schema.core.relay import (
     Connection,
     page_from_arguments,
@@ -39,41 +36,26 @@ from penstock.schema.executions.group_executions import (
     parse_time,
 )
 from penstock.schema.kept_rows.rows import HasRows
+from penstock.schema.resources.kind_queries import (
+    resource_by_name_field,
+    resource_field,
+    resource_list_field,
+)
 from penstock.schema.resources.queries import (
-    LIST_RULES,
-    ChildGroupsArgument,
-    IdArgument,
-    NameArgument,
-    OrderArgument,
-    OwnerArgument,
-    ResourceStatesArgument,
     TagKeyConnection,
-    TagsArgument,
     TagValueConnection,
-    TimeArgument,
-    find_resource,
-    list_resources,
     read_tag_connection,
-    resource_selection,
 )
-from penstock.schema.resources.resource import (
-    DIFF_DESCRIPTION,
-    LABELLED_DESCRIPTION,
-    VERSION_DESCRIPTION,
-    VERSIONS_DESCRIPTION,
-    Change,
-    FromVersionArgument,
-    LabelArgument,
-    Resource,
-    ResourceVersion,
-    ToVersionArgument,
-    VersionNumberArgument,
-    find_labelled,
-    find_version,
-    list_versions,
-)
+from penstock.schema.resources.resource import Resource, ResourceVersion
 from penstock.schema.resources.transformers import Transformer
 from penstock.schema.resources.uses import HasUsers, HasUses
+from penstock.schema.resources.version_fields import (
+    diff_field,
+    latest_version_field,
+    version_labelled_field,
+    version_numbered_field,
+    versions_field,
+)
 
 FromTimeArgument = Annotated[
     DateTime | None,
@@ -217,45 +199,10 @@ class Pipeline(Resource, HasUses, HasUsers, HasExecutions, HasRows):
 
     is_type_of = record_type_check(records.Pipeline)
 
-    @strawberry.field(graphql_type=Connection["PipelineVersion"], description=VERSIONS_DESCRIPTION)
-    @staticmethod
-    async def versions(
-        pipeline: strawberry.Parent[records.Pipeline],
-        info: Info,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Connection[records.Pipeline]:
-        return await list_versions(
-            info, PIPELINE, pipeline, page_from_arguments(first, after, last, before)
-        )
-
-    @strawberry.field(graphql_type="PipelineVersion | None", description=VERSION_DESCRIPTION)
-    @staticmethod
-    async def version_numbered(
-        pipeline: strawberry.Parent[records.Pipeline], info: Info, version: VersionNumberArgument
-    ) -> records.Pipeline | None:
-        return await find_version(info, PIPELINE, pipeline, version)
-
-    @strawberry.field(graphql_type="PipelineVersion | None", description=LABELLED_DESCRIPTION)
-    @staticmethod
-    async def version_labelled(
-        pipeline: strawberry.Parent[records.Pipeline], info: Info, label: LabelArgument
-    ) -> records.Pipeline | None:
-        return await find_labelled(info, PIPELINE, pipeline, label)
-
-    @strawberry.field(
-        graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION
-    )
-    @staticmethod
-    async def diff(
-        pipeline: strawberry.Parent[records.Pipeline],
-        info: Info,
-        from_: FromVersionArgument,
-        to: ToVersionArgument,
-    ) -> list[version_diff.ValueChange]:
-        return await resources.compare_versions(info.context, PIPELINE, pipeline, from_, to)
+    versions = versions_field(PIPELINE, Connection["PipelineVersion"])
+    version_numbered = version_numbered_field(PIPELINE, "PipelineVersion | None")
+    version_labelled = version_labelled_field(PIPELINE, "PipelineVersion | None")
+    diff = diff_field(PIPELINE)
 
 
 @strawberry.type(description="One version of a pipeline. A version never changes.")
@@ -275,75 +222,11 @@ class PipelineVersion(ResourceVersion):
 
     is_type_of = record_type_check(records.PipelineVersion)
 
-    @strawberry.field(graphql_type=Pipeline, description="The pipeline in its latest version.")
-    @reads_attributes({"PipelineVersion": ("id",)})
-    @staticmethod
-    async def pipeline(
-        version: strawberry.Parent[records.PipelineVersion], info: Info
-    ) -> records.Pipeline:
-        projection = projected_attributes(info, "Pipeline")
-        return await info.context.loaders.of(PIPELINE).latest(version.id, projection)
+    pipeline = latest_version_field(PIPELINE, Pipeline)
 
 
 @strawberry.type
 class PipelineQuery:
-    @strawberry.field(
-        graphql_type=Pipeline | None,
-        description=(
-            "Find a pipeline by its global id, as it is now or as it was at a given time. "
-            "The result is null if the pipeline does not exist or the caller cannot see it."
-        ),
-    )
-    @staticmethod
-    async def pipeline(
-        info: Info, id: IdArgument, as_at: TimeArgument = UNSET
-    ) -> records.Pipeline | None:
-        return await find_resource(info, PIPELINE, id, as_at)
-
-    @strawberry.field(
-        graphql_type=Pipeline | None,
-        description=(
-            "Find the pipeline that has a name in the group or, if there is none, in the "
-            "nearest group above it. The result is null if there is none."
-        ),
-    )
-    @staticmethod
-    async def pipeline_by_name(
-        info: Info, name: NameArgument, group: GroupArgument = UNSET
-    ) -> records.Pipeline | None:
-        return await info.context.session.repository(PIPELINE).reading.by_name(
-            name, unset_to_none(group)
-        )
-
-    @strawberry.field(
-        graphql_type=Connection[Pipeline],
-        description=f"List the pipelines of a group. {LIST_RULES}",
-    )
-    @staticmethod
-    async def pipelines(
-        info: Info,
-        group: GroupArgument = UNSET,
-        tags: TagsArgument = UNSET,
-        include_child_groups: ChildGroupsArgument = False,
-        order: OrderArgument = Order.NEWEST_FIRST,
-        name: NameFilterArgument = UNSET,
-        states: ResourceStatesArgument = UNSET,
-        owner: OwnerArgument = UNSET,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Connection[records.Pipeline]:
-        selected = resource_selection(
-            info,
-            group,
-            tags,
-            include_child_groups,
-            order,
-            unset_to_none(name),
-            states=states,
-            owner=owner,
-        )
-        return await list_resources(
-            info, PIPELINE, selected, page_from_arguments(first, after, last, before)
-        )
+    pipeline = resource_field(PIPELINE, Pipeline | None)
+    pipeline_by_name = resource_by_name_field(PIPELINE, Pipeline | None)
+    pipelines = resource_list_field(PIPELINE, Connection[Pipeline])

@@ -9,11 +9,9 @@ from strawberry import UNSET
 from penstock.datastore import records
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.tag_search.tags import MAX_TERMS
 from penstock.datastore.tag_search.tags import TagFilter as Filter
-from penstock.graphql_jit import projected_attributes
 from penstock.resolvers.resources import (
     ResourceKind,
     TagPage,
@@ -34,8 +32,7 @@ from penstock.schema.core.context import (
 )
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.name_filter import NameFilter
-from penstock.schema.core.relay import Connection, page_from_arguments, parse_key, read_connection
-from penstock.schema.core.scalars import DateTime
+from penstock.schema.core.relay import Connection, page_from_arguments, read_connection
 
 strawberry.enum(ResourceKind, description="The kind of resource that has the tags.")
 describe_values(
@@ -279,49 +276,6 @@ def _tag_records(inputs: list[TagInput] | None) -> tuple[records.Tag, ...]:
     return tuple(tag.record() for tag in unset_to_none(inputs) or ())
 
 
-R = TypeVar("R", bound=records.Resource)
-
-IdArgument: TypeAlias = Annotated[
-    strawberry.ID, strawberry.argument(description="The global id of the resource.")
-]
-TimeArgument: TypeAlias = Annotated[
-    DateTime | None,
-    strawberry.argument(
-        description=(
-            "Return the version that is active at this time: the one with the latest `activeFrom` "
-            "that is not after it, and of several the newest. The grants of the latest version "
-            "decide who may see it. The default is the latest version, active or not."
-        )
-    ),
-]
-NameArgument: TypeAlias = Annotated[
-    str,
-    strawberry.argument(description="The name of the resource. Upper and lower case are the same."),
-]
-OrderArgument: TypeAlias = Annotated[
-    Order | None,
-    strawberry.argument(description="The order by time of creation. The default is newest first."),
-]
-
-LIST_RULES: Final = (
-    "The group sees them by its own grants and by the grants of the groups above "
-    "it; `includeChildGroups` adds those of the groups below it. A search that "
-    "reads very much ends its page early, and the cursor continues it."
-)
-
-
-async def find_resource(info: Info, kind: KindDefinition[R], id: str, as_at: str | None) -> R:
-    """Read a resource by its global id, as it is now or as it was at a given time."""
-    loaders, key, time = (
-        info.context.loaders.of(kind),
-        parse_key(kind.title, id),
-        unset_to_none(as_at),
-    )
-    if time is None:
-        return await loaders.latest(key, projected_attributes(info, kind.title))
-    return await loaders.as_at(key, time)
-
-
 def resource_selection(
     info: Info,
     group: GroupPath | None,
@@ -342,17 +296,4 @@ def resource_selection(
         name=name.filter() if name else None,
         states=tuple(sorted({*(unset_to_none(states) or ())})),
         owner=unset_to_none(owner),
-    )
-
-
-async def list_resources(
-    info: Info, kind: KindDefinition[R], selected: ListRequest, page: PageArguments
-) -> Connection[R]:
-    """Read a page of the selected resources."""
-    projection = projected_attributes(info, kind.title)
-    return await read_connection(
-        info,
-        (f"{kind.noun}s", selected),
-        page,
-        lambda window: info.context.loaders.of(kind).page(selected, window, projection),
     )

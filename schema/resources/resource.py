@@ -1,31 +1,27 @@
 """The fields of resources and versions of every kind, and the changes between two versions."""
 
 from functools import partial
-from typing import Annotated, Final, TypeAlias, TypeVar
+from typing import Annotated, Final
 
 import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.errors import NotFound, Unreadable
 from penstock.datastore.history.rows import HistoryEntry as EntryRecord
 from penstock.datastore.records import State
 from penstock.datastore.resources.rules import MAX_DESCRIPTION, MAX_NAME
 from penstock.datastore.resources.version_dates.active_from import active_since
-from penstock.datastore.resources.version_diff import MAX_CHANGES, ChangeOperation
+from penstock.datastore.resources.version_diff import ChangeOperation
 from penstock.datastore.resources.version_labels.labels import (
     MAX_LABEL,
-    find_label,
 )
-from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.roles import MAX_USER_ID, GroupPath
-from penstock.datastore.table.layout import KindDefinition
-from penstock.graphql_jit import projected_attributes, reads_attributes
+from penstock.graphql_jit import reads_attributes
 from penstock.resolvers import resources
-from penstock.schema.core.context import After, Before, First, Info, Last, PageArguments, Tag
+from penstock.schema.core.context import After, Before, First, Info, Last, Tag
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.history import HistoryEntry, read_history
-from penstock.schema.core.relay import Connection, Node, page_from_arguments, read_connection
+from penstock.schema.core.relay import Connection, Node, page_from_arguments
 from penstock.schema.core.scalars import JSON, DateTime
 from penstock.schema.core.text_bounds import text_metadata
 from penstock.schema.engine.cost import price_metadata
@@ -64,23 +60,6 @@ class Change:
         description="The value in the second version; null if the value was removed."
     )
 
-
-FromVersionArgument: TypeAlias = Annotated[
-    int, strawberry.argument(name="from", description="The number of the version to start from.")
-]
-ToVersionArgument: TypeAlias = Annotated[
-    int, strawberry.argument(description="The number of the version to compare with it.")
-]
-
-DIFF_DESCRIPTION: Final = (
-    "The changes that turn the content of the version `from` into that of the "
-    "version `to`, in the order of the fields. List entries are compared by "
-    "their keys: that of a transform is the key of its output. Without keys they are "
-    "compared by their content, and in `attributes` by their positions. A field with "
-    f"more than {MAX_CHANGES} changes is given as one change."
-)
-
-R = TypeVar("R", bound=records.Resource)
 
 RESOURCE_TYPES: Final = ("Pipeline", "Calculation", "ReferenceDataset", "Metric")
 
@@ -272,46 +251,3 @@ class ResourceVersion(Node):
     @staticmethod
     def groups(version: strawberry.Parent[records.Resource], info: Info) -> list[GroupPath]:
         return resources.known_groups(info.context, version)
-
-
-LABELLED_DESCRIPTION: Final = "The version with a given label; null if there is none."
-LabelArgument: TypeAlias = Annotated[
-    str, strawberry.argument(description="The label, in any spelling of upper and lower case.")
-]
-VERSIONS_DESCRIPTION: Final = "All versions, the newest first."
-VERSION_DESCRIPTION: Final = "The version with a given number; null if there is none."
-VersionNumberArgument: TypeAlias = Annotated[
-    int, strawberry.argument(description="The number of the version, counted from 1.")
-]
-
-
-async def list_versions(
-    info: Info, kind: KindDefinition[R], resource: R, page: PageArguments
-) -> Connection[R]:
-    """Read a page of the versions of a resource."""
-    pages, projection = (
-        info.context.loaders.of(kind).version_pages,
-        projected_attributes(info, kind.version_title),
-    )
-    return await read_connection(
-        info,
-        ("versions", resource.id),
-        page,
-        lambda window: pages.load((resource, VersionsRequest(window, projection))),
-    )
-
-
-async def find_version(info: Info, kind: KindDefinition[R], resource: R, number: int) -> R | None:
-    """Read the version with a number; None if there is none."""
-    try:
-        return await info.context.loaders.of(kind).versions.load((resource, number))
-    except Unreadable:
-        raise
-    except NotFound:
-        return None
-
-
-async def find_labelled(info: Info, kind: KindDefinition[R], resource: R, label: str) -> R | None:
-    """Read the version with a label; None if there is none."""
-    found = find_label(resource, label)
-    return await find_version(info, kind, resource, found.version) if found else None
