@@ -77,25 +77,31 @@ async def reset(
     return run if dry_run else _renew_run(context, run)
 
 
-async def set_retries(context: Context, name: ManifestName, retries: RetryRules | None) -> Manifest:
-    """Set the rules of retries; later fields of the request see them."""
-    changed = await context.session.manifests.set_retries(name, retries)
+async def set_retries(
+    context: Context, name: ManifestName, retries: RetryRules | None, *, dry_run: bool
+) -> Manifest:
+    """Set the rules of retries; later fields of the request see them, unless it is a dry run."""
+    changed = await context.session.manifests.set_retries(name, retries, dry_run=dry_run)
+    if dry_run:
+        return changed
     context.loaders.manifests.clear(name).prime(name, changed)
     return changed
 
 
 async def create_consumer(
-    context: Context, of: ManifestName, consumer: str, start: ConsumerStart
+    context: Context, of: ManifestName, consumer: str, start: ConsumerStart, *, dry_run: bool
 ) -> Manifest:
-    """Make a consumer; later fields of the request see it, and its runs."""
-    made = await context.session.run_consumers.create(of, consumer, start)
-    return _renew_consumer(context, of, made)
+    """Make a consumer; later fields of the request see it and its runs, unless it is a dry run."""
+    made = await context.session.run_consumers.create(of, consumer, start, dry_run=dry_run)
+    return made if dry_run else _renew_consumer(context, of, made)
 
 
-async def remove_consumer(context: Context, of: ManifestName, consumer: str) -> Manifest:
-    """Remove a consumer; later fields of the request see that."""
-    removed = await context.session.run_consumers.remove(of, consumer)
-    return _renew_consumer(context, of, removed)
+async def remove_consumer(
+    context: Context, of: ManifestName, consumer: str, *, dry_run: bool
+) -> Manifest:
+    """Remove a consumer; later fields of the request see that, unless it is a dry run."""
+    removed = await context.session.run_consumers.remove(of, consumer, dry_run=dry_run)
+    return removed if dry_run else _renew_consumer(context, of, removed)
 
 
 async def delete(

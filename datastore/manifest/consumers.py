@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from msgspec.structs import replace
+
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.groups.rows import count_in_group
 from penstock.datastore.manifest import rules
@@ -57,10 +59,13 @@ class Consumers:
 
     runs: Runs
 
-    async def create(self, of: ManifestName, consumer: str, start: ConsumerStart) -> Manifest:
+    async def create(
+        self, of: ManifestName, consumer: str, start: ConsumerStart, *, dry_run: bool = False
+    ) -> Manifest:
         """Make a consumer, or go on with one that has not all earlier runs yet.
 
-        A call copies some of the earlier runs; the manifest says whether that were all.
+        A call copies some of the earlier runs; the manifest says whether that were all. A `dry_run`
+        returns the consumer as it would be before the first of them is copied.
         """
         access, name = self.runs.access, ManifestName(of.group, consumer)
         access.require_role(Role.ADMIN, of.group)
@@ -75,17 +80,28 @@ class Consumers:
             if len(source.consumers) >= MAX_CONSUMERS:
                 limit, actual = "consumers of a manifest", len(source.consumers) + 1
                 raise LimitExceeded(limit, MAX_CONSUMERS, actual, ["consumer"])
-            await self._insert(source, name, start)
-        await self._fill(source.full_name, name)
+            made = self._new_consumer(source, name, start)
+            if dry_run:
+                if not await Manifests(access).is_free(name):
+                    raise _name_taken()
+                return made
+            await self._insert(source, made)
+        if not dry_run:
+            await self._fill(source.full_name, name)
         return await Manifests(access).one(name)
 
-    async def remove(self, of: ManifestName, consumer: str) -> Manifest:
-        """Give a consumer no more runs; its manifest stays, with the runs it has."""
+    async def remove(self, of: ManifestName, consumer: str, *, dry_run: bool = False) -> Manifest:
+        """Give a consumer no more runs; its manifest stays, with the runs it has.
+
+        A `dry_run` returns the manifest as it would be.
+        """
         access, name = self.runs.access, ManifestName(of.group, consumer)
         access.require_role(Role.ADMIN, of.group)
         found = await Manifests(access).one(name)
         if found.consumes is None or ManifestName(of.group, found.consumes).text != of.text:
             raise NotFound("The manifest has no such consumer.", ("consumer",))
+        if dry_run:
+            return replace(found, consumes=None, filled=None)
         await unlink_consumer(self.runs, found)
         return await Manifests(access).one(name)
 
@@ -100,21 +116,33 @@ class Consumers:
                 if run.processed_at is not None:
                     await self._copy(run, consumer)
 
-    async def _insert(self, source: Manifest, name: ManifestName, start: ConsumerStart) -> None:
+    def _new_consumer(self, source: Manifest, name: ManifestName, start: ConsumerStart) -> Manifest:
+        """The manifest of a consumer that has no runs yet."""
         access = self.runs.access
-        begins: Item = {"filled": FIRST} if start is ConsumerStart.BEGINNING else {}
+        return Manifest(
+            group=name.group,
+            name=name.name.strip(),
+            created_at=access.clock.timestamp(),
+            created_by=access.caller.user_id,
+            consumes=source.name,
+            filled=FIRST if start is ConsumerStart.BEGINNING else None,
+        )
+
+    async def _insert(self, source: Manifest, made: Manifest) -> None:
+        name = made.full_name
+        begins: Item = {} if made.filled is None else {"filled": made.filled}
         row: Item = {
             **MANIFEST.item(group=name.group, name=name.key_parts[1]),
-            "name": name.name.strip(),
-            "createdAt": access.clock.timestamp(),
-            "createdBy": access.caller.user_id,
+            "name": made.name,
+            "createdAt": made.created_at,
+            "createdBy": made.created_by,
             "consumes": source.name,
             RUNS: 0,
             **begins,
         }
         linked = Update(
             key=key_of_manifest(source.full_name),
-            set={consumer_attribute(name.name): name.name.strip()},
+            set={consumer_attribute(made.name): made.name},
             condition=AllOf((Exists(), Missing(DELETING))),
         )
         writes = [
@@ -122,7 +150,7 @@ class Consumers:
             Write(linked, lambda _: unknown_manifest(source.full_name)),
             count_in_group(name.group, "grants", 1),
         ]
-        await commit(access.table, writes)
+        await commit(self.runs.access.table, writes)
 
     async def _fill(self, of: ManifestName, name: ManifestName) -> None:
         """Copy earlier runs, from where a call before stopped: `pk = RL:<manifest>:ALL`.

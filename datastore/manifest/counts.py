@@ -32,6 +32,10 @@ def unknown_manifest(name: ManifestName) -> NotFound:
     return NotFound(f"There is no such manifest in {name.group}.", ("manifest",))
 
 
+def manifest_not_empty(name: ManifestName) -> IllegalState:
+    return IllegalState(f"The manifest {name.name!r} still has runs.", "NOT_EMPTY")
+
+
 def run_counts(name: ManifestName) -> ShardedCounts:
     """The counts of a manifest; who adds to them gets ManifestMissing, or NotFound if it is closed.
 
@@ -102,9 +106,10 @@ async def remove_manifest(table: Table, name: ManifestName) -> None:
     def refuse(standing: Item | None) -> Exception | None:
         return unknown_manifest(name) if standing is None else None
 
-    not_empty = IllegalState(f"The manifest {name.name!r} still has runs.", "NOT_EMPTY")
     async for _ in Attempts():
-        removed = await run_counts(name).removal_writes(table, (RUNS,), refuse, not_empty)
+        removed = await run_counts(name).removal_writes(
+            table, (RUNS,), refuse, manifest_not_empty(name)
+        )
         with suppress(StaleRead):
             return await commit(table, [*removed, count_in_group(name.group, "grants", -1)])
     raise Unavailable("The manifest is being written by many at once.")

@@ -14,6 +14,7 @@ from penstock.datastore.manifest.counts import (
     add_up,
     first_count_writes,
     key_of_manifest,
+    manifest_not_empty,
     remove_manifest,
     unknown_manifest,
 )
@@ -89,15 +90,20 @@ class Manifests:
         manifests = [manifest for _, manifest in part.entries]
         return part.with_items(await add_up(self.access.table, manifests, consistent=False))
 
-    async def set_retries(self, name: ManifestName, retries: RetryRules | None) -> Manifest:
+    async def set_retries(
+        self, name: ManifestName, retries: RetryRules | None, *, dry_run: bool = False
+    ) -> Manifest:
         """Set the rules by which failed runs are tried again; None lets workers do as they like.
 
-        They hold for failures and claims from now on.
+        They hold for failures and claims from now on. A `dry_run` returns the manifest as it would
+        be.
         """
         self.access.require_role(Role.ADMIN, name.group)
         if retries is not None:
             retries.require_valid()
         self.require(name)
+        if dry_run:
+            return msgspec.structs.replace(await self.one(name), retries=retries)
         stored: Item = {} if retries is None else {"retries": msgspec.to_builtins(retries)}
         removed = ("retries",) if retries is None else ()
         open_row = AllOf((Exists(), Missing(DELETING)))
@@ -105,14 +111,20 @@ class Manifests:
         await commit(self.access.table, [Write(update, lambda _: unknown_manifest(name))])
         return await self.one(name)
 
-    async def delete(self, name: ManifestName) -> Manifest:
-        """Delete a manifest without runs; raises IllegalState if it has any."""
+    async def delete(self, name: ManifestName, *, dry_run: bool = False) -> Manifest:
+        """Delete a manifest without runs; raises IllegalState if it has any.
+
+        A `dry_run` only looks whether it could be deleted.
+        """
         self.access.require_role(Role.ADMIN, name.group)
         manifest = await self.one(name)
         if manifest.consumes is not None or manifest.consumers:
             words = f"The manifest {name.name!r} is a consumer, or has consumers: remove these."
             raise IllegalState(words, "CONSUMED")
-        await remove_manifest(self.access.table, name)
+        if not dry_run:
+            await remove_manifest(self.access.table, name)
+        elif manifest.runs:
+            raise manifest_not_empty(name)
         return manifest
 
     async def require_there(self, name: ManifestName) -> None:
@@ -120,6 +132,11 @@ class Manifests:
         (found,) = await self._read([name])
         if isinstance(found, NotFound):
             raise found
+
+    async def is_free(self, name: ManifestName) -> bool:
+        """Whether no manifest has this name."""
+        (found,) = await self._read([name])
+        return isinstance(found, NotFound)
 
     def require(self, name: ManifestName) -> None:
         """Refuse, without a read, a manifest that is invalid or that the caller may not read."""

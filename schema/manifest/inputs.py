@@ -255,6 +255,11 @@ class ManifestInputFields:
         description="The group of the manifest; the caller's default group if left out.",
     )
     manifest: str = strawberry.field(description="The name of the manifest.")
+    dry_run: bool | None = strawberry.field(
+        default=False,
+        description="True to only answer what would happen now: the manifest as it would be, or "
+        "the reason why nothing would change. Nothing is written.",
+    )
 
     def manifest_name(self, info: Info) -> ManifestName:
         return manifest_name(info.context, unset_to_none(self.group), self.manifest)

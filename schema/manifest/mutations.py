@@ -415,7 +415,11 @@ class RunMutation:
         info: Info, input: InputOf[inputs.CreateRunConsumerInput]
     ) -> CreateRunConsumerPayload:
         made = await run_resolvers.create_consumer(
-            info.context, input.manifest_name(info), input.consumer, input.start
+            info.context,
+            input.manifest_name(info),
+            input.consumer,
+            input.start,
+            dry_run=bool(input.dry_run),
         )
         return CreateRunConsumerPayload(manifest=made)
 
@@ -429,7 +433,10 @@ class RunMutation:
         info: Info, input: InputOf[inputs.RemoveRunConsumerInput]
     ) -> RemoveRunConsumerPayload:
         removed = await run_resolvers.remove_consumer(
-            info.context, input.manifest_name(info), input.consumer
+            info.context,
+            input.manifest_name(info),
+            input.consumer,
+            dry_run=bool(input.dry_run),
         )
         return RemoveRunConsumerPayload(manifest=removed)
 
@@ -443,7 +450,7 @@ class RunMutation:
         info: Info, input: InputOf[inputs.SetManifestRetriesInput]
     ) -> SetManifestRetriesPayload:
         changed = await run_resolvers.set_retries(
-            info.context, input.manifest_name(info), input.rules()
+            info.context, input.manifest_name(info), input.rules(), dry_run=bool(input.dry_run)
         )
         return SetManifestRetriesPayload(manifest=changed)
 
@@ -456,5 +463,7 @@ class RunMutation:
     async def delete_manifest(
         info: Info, input: InputOf[inputs.DeleteManifestInput]
     ) -> DeleteManifestPayload:
-        deleted = await info.context.session.manifests.delete(input.manifest_name(info))
+        deleted = await info.context.session.manifests.delete(
+            input.manifest_name(info), dry_run=bool(input.dry_run)
+        )
         return DeleteManifestPayload(manifest=deleted)

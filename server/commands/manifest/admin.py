@@ -13,13 +13,11 @@ from penstock.datastore.store import Session
 from penstock.server.commands.manifest.context import (
     Batch,
     ChangeOptions,
-    ManifestOptions,
     RunId,
     Tags,
     parse_tags,
     run_with_session,
 )
-from penstock.server.commands.manifest.printing import manifests_answer
 from penstock.server.commands.options import StoreOptions, parse_duration
 from penstock.server.core.command_output import CommandOutput
 
@@ -145,7 +143,7 @@ def retry(
 
 def set_retries(
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     max_attempts: Annotated[
         int, Parameter(help="Most attempts at one stage of a run.")
     ] = DEFAULT_ATTEMPTS,
@@ -165,16 +163,18 @@ def set_retries(
     changed = run_with_session(
         options,
         manifest.user,
-        lambda session: session.manifests.set_retries(manifest.name, None if none else rules),
+        lambda session: session.manifests.set_retries(
+            manifest.name, None if none else rules, dry_run=manifest.dry_run
+        ),
     )
-    return manifests_answer([changed])
+    return manifest.manifest_answer(changed)
 
 
 def create_consumer(
     consumer: Annotated[str, Parameter(help="Name of the consumer's own manifest.")],
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     start: Annotated[ConsumerStart, Parameter(help="The first of the runs that it gets.")],
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
@@ -182,27 +182,31 @@ def create_consumer(
 
     async def work(session: Session) -> Manifest:
         while True:
-            made = await session.run_consumers.create(manifest.name, consumer, start)
-            if made.is_filled:
+            made = await session.run_consumers.create(
+                manifest.name, consumer, start, dry_run=manifest.dry_run
+            )
+            if made.is_filled or manifest.dry_run:
                 return made
 
-    return manifests_answer([run_with_session(options, manifest.user, work)])
+    return manifest.manifest_answer(run_with_session(options, manifest.user, work))
 
 
 def remove_consumer(
     consumer: Annotated[str, Parameter(help="Name of the consumer's own manifest.")],
     /,
     *,
-    manifest: ManifestOptions,
+    manifest: ChangeOptions,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Give a consumer no more runs; its manifest stays, with the runs it has."""
     removed = run_with_session(
         options,
         manifest.user,
-        lambda session: session.run_consumers.remove(manifest.name, consumer),
+        lambda session: session.run_consumers.remove(
+            manifest.name, consumer, dry_run=manifest.dry_run
+        ),
     )
-    return manifests_answer([removed])
+    return manifest.manifest_answer(removed)
 
 
 def reload(

@@ -9,14 +9,14 @@ from typing import Annotated, TypeVar
 from cyclopts import Parameter
 
 from penstock.datastore.errors import BadArgument, ExpectedFailure
-from penstock.datastore.manifest.records import ManifestName, Run, RunName
+from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.transitions import Transition
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parse_group_path
 from penstock.datastore.store import Session
 from penstock.server.auth.claims import user_id_from
-from penstock.server.commands.manifest.printing import change_answer
+from penstock.server.commands.manifest.printing import change_answer, manifests_answer
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.lineage.lineage import Lineage, deliver_lineage
@@ -72,7 +72,7 @@ class ManifestOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeOptions(ManifestOptions):
-    """The options of a command that changes a run."""
+    """The options of a command that changes a run, or the manifest itself."""
 
     dry_run: Annotated[bool, Parameter(help="Only show what would happen now.")] = False
 
@@ -84,6 +84,10 @@ class ChangeOptions(ManifestOptions):
     def answer(self, run: Run, done: str) -> CommandOutput:
         """Say what was done to a run, or would be."""
         return change_answer(run, f"(dry run) {done}" if self.dry_run else done)
+
+    def manifest_answer(self, manifest: Manifest) -> CommandOutput:
+        """Show a manifest that was changed, or would be."""
+        return manifests_answer([manifest], "(dry run) " if self.dry_run else "")
 
 
 def parse_group_option(text: str) -> GroupPath:

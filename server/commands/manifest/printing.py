@@ -74,9 +74,12 @@ def format_run_with_history(run: Run, events: Sequence[RunEvent]) -> str:
     return "\n".join([*facts, "", *map(_format_event, events)])
 
 
-def manifests_answer(found: Iterable[Manifest]) -> CommandOutput:
+def manifests_answer(found: Iterable[Manifest], before: str = "") -> CommandOutput:
+    """Return manifests one a line, with some words `before` each."""
     known = list(found)
-    text = "\n".join(f"{each.runs:>8}  {each.name}{_format_retries(each)}" for each in known)
+    text = "\n".join(
+        f"{before}{each.runs:>8}  {each.name}{_format_retries(each)}" for each in known
+    )
     data = {"manifests": [_manifest_data(each) for each in known]}
     return CommandOutput(text or "There are no manifests.", data)
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import (
+    IllegalState,
     Invalid,
     LeaseHeld,
     LeaseLost,
@@ -19,6 +20,7 @@ from penstock.datastore.errors import (
     OutputMissing,
     RunGivenUp,
 )
+from penstock.datastore.manifest.consumers import ConsumerStart
 from penstock.datastore.manifest.records import ManifestName, RunState
 from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.retry_rules import RetryRules
@@ -186,3 +188,79 @@ async def test_recovery_reset_and_deletion_look_into_the_folder_and_change_nothi
     assert (dry.state, dry.saved_to) == (RunState.PROCESSED, SAVED_TO)
     assert await contents(store.table) == before
     assert await recovery.recover(NAME, TYPES, THERE) == dry
+
+
+LAKE = ManifestName(USA, "Lake")
+RULES = RetryRules(max_attempts=2, first_delay=1, longest_delay=9)
+
+
+async def test_a_change_of_a_manifest_is_answered_as_it_would_be_and_not_made(
+    session: Session, store: Store
+) -> None:
+    await bring_to(session, RunState.PROCESSED)
+    manifests, consumers = session.manifests, session.run_consumers
+    for rules in (RULES, None):
+        before = await contents(store.table)
+        dry = await manifests.set_retries(SNOW, rules, dry_run=True)
+        assert await contents(store.table) == before
+        assert dry == await manifests.set_retries(SNOW, rules)
+    for start, filled in ((ConsumerStart.NOW, True), (ConsumerStart.BEGINNING, False)):
+        before = await contents(store.table)
+        dry = await consumers.create(SNOW, LAKE.name, start, dry_run=True)
+        assert await contents(store.table) == before
+        assert (dry.full_name, dry.consumes, dry.runs, dry.is_filled) == (
+            LAKE,
+            "snowplow",
+            0,
+            filled,
+        )
+    made = await consumers.create(SNOW, LAKE.name, ConsumerStart.BEGINNING)
+    assert made == replace(dry, runs=made.runs, shards=made.shards, filled=None)
+    before = await contents(store.table)
+    again = await consumers.create(SNOW, LAKE.name, ConsumerStart.NOW, dry_run=True)
+    dry = await consumers.remove(SNOW, LAKE.name, dry_run=True)
+    assert await contents(store.table) == before
+    assert (again, dry) == (made, await consumers.remove(SNOW, LAKE.name))
+
+
+async def test_a_deletion_of_a_manifest_is_tried_without_deleting_it(
+    session: Session, store: Store
+) -> None:
+    await discover(session)
+    before = await contents(store.table)
+    with pytest.raises(IllegalState, match="still has runs"):
+        await session.manifests.delete(SNOW, dry_run=True)
+    assert await contents(store.table) == before
+    await session.run_recovery.delete(NAME, THERE, force=True)
+    before = await contents(store.table)
+    dry = await session.manifests.delete(SNOW, dry_run=True)
+    assert await contents(store.table) == before
+    assert dry == await session.manifests.delete(SNOW)
+
+
+async def test_a_refused_change_of_a_manifest_is_refused_when_it_is_tried(
+    session: Session, store: Store
+) -> None:
+    await discover(session)
+    missing, here = ManifestName(USA, "x"), store.open_session(caller({USA: Role.CONTRIBUTOR}))
+    before = await contents(store.table)
+    for name, failure, who in (
+        (missing, NotFound, session),
+        (SNOW, NotPermitted, here),
+    ):
+        with pytest.raises(failure):
+            await who.manifests.set_retries(name, RULES, dry_run=True)
+        with pytest.raises(failure):
+            await who.manifests.delete(name, dry_run=True)
+        with pytest.raises(failure):
+            await who.run_consumers.create(name, "Lake", ConsumerStart.NOW, dry_run=True)
+        with pytest.raises(failure):
+            await who.run_consumers.remove(name, "Lake", dry_run=True)
+    with pytest.raises(Invalid):
+        await session.manifests.set_retries(SNOW, replace(RULES, max_attempts=0), dry_run=True)
+    await session.runs.discover(LAKE, FOUND)
+    taken = await contents(store.table)
+    with pytest.raises(Invalid, match="name of a manifest that exists"):
+        await session.run_consumers.create(SNOW, "Lake", ConsumerStart.NOW, dry_run=True)
+    assert await contents(store.table) == taken
+    assert before != taken

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "ac42cbc046bd83c734fe68354e0f4a4c51b2396b31f245a979262d78a85ff70e"
+STRUCTURE = "c9fa9d66f7daca41c82ecfadc9870049deb65a80d0b1a5fb83df62c7e6674485"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -225,3 +225,38 @@ async def test_a_dry_run_answers_what_would_happen_and_later_fields_see_what_is(
         "unskipRun": {"run": {"toSkip": False, "version": 1}},
     }
     assert await contents(store.table) == before
+
+
+async def test_a_dry_run_on_a_manifest_writes_nothing_and_later_fields_see_what_is(
+    ask: Ask, store: Store
+) -> None:
+    await ask.create_groups("/usa")
+    await do(ask, "DiscoverRun", addedBy="t-1")
+    before = await contents(store.table)
+    document = """mutation($retries: SetManifestRetriesInput!, $made: CreateRunConsumerInput!,
+        $removed: RemoveRunConsumerInput!, $deleted: DeleteManifestInput!) {
+      setManifestRetries(input: $retries) {
+        ...on SetManifestRetriesPayload { manifest { retries { maxAttempts } } } }
+      createRunConsumer(input: $made) {
+        ...on CreateRunConsumerPayload { manifest { name consumes isFilled runCount } } }
+      removeRunConsumer(input: $removed) { ...on NotFound { code } }
+      deleteManifest(input: $deleted) { ...on IllegalState { code message } } }"""
+    dry: dict[str, Any] = {"manifest": "snowplow", "dryRun": True}
+    asked = {
+        "retries": {**dry, "retries": {"maxAttempts": 3}},
+        "made": {**dry, "consumer": "lake", "start": "NOW"},
+        "removed": {**dry, "consumer": "lake"},
+        "deleted": dry,
+    }
+    data = (await ask(document, asked, as_caller("tom", "/usa=admin", default_group="/usa"))).data
+    lake = {"name": "lake", "consumes": "snowplow", "isFilled": True, "runCount": 0}
+    assert data == {
+        "setManifestRetries": {"manifest": {"retries": {"maxAttempts": 3}}},
+        "createRunConsumer": {"manifest": lake},
+        "removeRunConsumer": {"code": "NOT_FOUND"},
+        "deleteManifest": {
+            "code": "ILLEGAL_STATE",
+            "message": "The manifest 'snowplow' still has runs.",
+        },
+    }
+    assert await contents(store.table) == before

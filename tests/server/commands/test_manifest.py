@@ -208,12 +208,15 @@ def test_a_consumer_gets_runs_until_it_is_removed(manifest: Any, tmp_path: Path)
         manifest("processed", run, "--fence", "1", "--saved-to", SAVED_TO)
 
     process("a/")
-    assert manifest("create-consumer", "lake", "--start", "beginning").out == "       1  lake\n"
+    make = ("create-consumer", "lake", "--start", "beginning")
+    assert manifest(*make, "--dry-run").out == "(dry run)        0  lake\n"
+    assert manifest(*make).out == "       1  lake\n"
     listed = manifest("list", "--json", of=None).data["manifests"]
     assert [(each["name"], each["consumers"], each["consumes"]) for each in listed] == [
         ("lake", [], "snowplow"),
         ("snowplow", ["lake"], None),
     ]
+    assert manifest("remove-consumer", "lake", "--dry-run").code == 0
     assert manifest("remove-consumer", "lake").code == 0
     process("b/")
     assert [run["runId"] for run in manifest("list", "--json", of="lake").data["runs"]] == ["a/"]
