@@ -7,31 +7,57 @@ ago.
 import asyncio
 from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from typing import Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from penstock.datastore.errors import RateLimited, Unavailable
+
 T = TypeVar("T")
+
+RETRY_AFTER: Final = 10
+"""The seconds after which somebody may wait in a line that is full now, as a rule."""
+
+
+class WaitingLimits(NamedTuple):
+    """How many turns of one caller may be waited for, and how many of all callers."""
+
+    of_one: int
+    in_all: int
 
 
 class Turns:
     """The turns at a few places: a free one goes to the caller whose last turn is longest ago.
 
-    No caller has more than `most_of_one` turns at the same time.
+    No caller has more than `most_of_one` turns at the same time. `limits` bound those who wait.
     """
 
-    __slots__ = ("_free", "_held", "_most_of_one", "_waiting")
+    __slots__ = ("_free", "_held", "_limits", "_most_of_one", "_waiting")
 
-    def __init__(self, count: int, most_of_one: int) -> None:
+    def __init__(self, count: int, most_of_one: int, limits: WaitingLimits | None = None) -> None:
         self._free = count
         self._most_of_one = most_of_one
+        self._limits = limits
         self._held: Counter[str] = Counter()
         self._waiting: dict[str, deque[Future[None]]] = {}
 
+    def require_place(self, caller: str) -> None:
+        """Raise RateLimited if enough of the caller waits, and Unavailable if enough of all do."""
+        if self._limits is None:
+            return
+        if _count_waiting(self._waiting.get(caller, ())) >= self._limits.of_one:
+            raise RateLimited(RETRY_AFTER, "Enough work of yours is waiting")
+        if sum(map(_count_waiting, self._waiting.values())) >= self._limits.in_all:
+            raise Unavailable("Much work is waiting; try again later.", RETRY_AFTER)
+
     async def enter(self, caller: str) -> None:
-        """Wait for a turn of the caller, and take it; `leave` must follow."""
+        """Wait for a turn of the caller, and take it; `leave` must follow.
+
+        Raises what `require_place` does.
+        """
+        self.require_place(caller)
         place: Future[None] = get_running_loop().create_future()
         self._waiting.setdefault(caller, deque()).append(place)
         self._give_turns()
@@ -68,15 +94,28 @@ class Turns:
         return self._held[caller] < self._most_of_one
 
 
+def _count_waiting(places: Iterable[Future[None]]) -> int:
+    """Count the callers who wait still: those who gave up keep their places until they come up."""
+    return sum(not place.done() for place in places)
+
+
 class TurnThreads:
     """So many threads, which do the work of all loops of this process.
 
-    Work of one user is done by `most_of_one` of them at the same time, or by all.
+    Work of one user is done by `most_of_one` of them at the same time, or by all. `limits` bound
+    what waits in a loop.
     """
 
-    def __init__(self, name: str, count: int, most_of_one: int | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        count: int,
+        most_of_one: int | None = None,
+        limits: WaitingLimits | None = None,
+    ) -> None:
         self._count = count
         self._most_of_one = most_of_one or count
+        self._limits = limits
         self._threads = ThreadPoolExecutor(count, name)
         self._turns: WeakKeyDictionary[AbstractEventLoop, Turns] = WeakKeyDictionary()
 
@@ -88,7 +127,7 @@ class TurnThreads:
         loop = get_running_loop()
         turns = self._turns.get(loop)
         if turns is None:
-            turns = self._turns[loop] = Turns(self._count, self._most_of_one)
+            turns = self._turns[loop] = Turns(self._count, self._most_of_one, self._limits)
         await turns.enter(user)
         running = self._threads.submit(work)
 

@@ -74,6 +74,8 @@ def _comparison(compare: Compare, aliases: Aliases) -> str:
 def _join_conditions(word: str, conditions: tuple[Condition, ...], aliases: Aliases) -> str:
     if not conditions:
         raise ValueError("a condition of no conditions")
+    if len(conditions) == 1:  # DynamoDB refuses parentheses around a single condition
+        return condition_expression(conditions[0], aliases)
     return f"({word.join(condition_expression(each, aliases) for each in conditions)})"
 
 

@@ -115,9 +115,7 @@ def _keeps_revision(source: Attributes | None) -> Condition:
 def _stands(found: CountDifference) -> Condition:
     """The counts are still those that were found."""
     names = sorted({*found.wanted, *found.standing})
-    first, *more = (_counts_to(name, found.standing.get(name, 0)) for name in names)
-    # DynamoDB refuses parentheses around a single condition.
-    return AllOf((first, *more)) if more else first
+    return AllOf(tuple(_counts_to(name, found.standing.get(name, 0)) for name in names))
 
 
 def _counts_to(name: str, count: int) -> Condition:

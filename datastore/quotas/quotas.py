@@ -127,7 +127,7 @@ class Quotas:
         take = Update(
             key=holder.gate,
             add={name: -more for name, more in taken.items()},
-            condition=_all_of(left),
+            condition=AllOf(tuple(left)),
         )
 
         def forget(_standing: Item | None) -> Exception:
@@ -174,7 +174,7 @@ async def _fill_gate(table: Table, key: Key, gate: Item, left: Item) -> None:
         Missing(name) if value is None else Compare(name, "=", int(str(value)))
         for name, value in read.items()
     ]
-    filled = Update(key=key, set=left, add={"fills": 1}, condition=_all_of(same))
+    filled = Update(key=key, set=left, add={"fills": 1}, condition=AllOf(tuple(same)))
     try:
         await table.transact([filled])
     except ConditionFailed:
@@ -198,8 +198,3 @@ def _find_near(maxima: Amounts, used: Amounts, growth: Amounts) -> list[QuotaKin
         and (most := maxima.of(kind))
         and most - used.of(kind) - more < max(most // NEAR_PART, NEAR_LEAST)
     ]
-
-
-def _all_of(conditions: list[Condition] | list[Compare]) -> Condition:
-    # DynamoDB refuses parentheses around a single condition.
-    return AllOf(tuple(conditions)) if len(conditions) > 1 else conditions[0]

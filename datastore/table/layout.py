@@ -227,6 +227,8 @@ QUOTA_GATE = row("QL:{kind}:{holder}", "QL")
 OPEN_UPLOAD = row("FU:{kind}:{holder}", "FU:{place.4}")
 LOOSE_OBJECT = row("LO:{hash}", "LO")
 LOOSE_OBJECT_DUE = row("LD:{due.13}:{hash}", "LD", "LD")
+COPY_COUNT = row("U:{user}", "MC:{kind}")
+COPY_LISTED = row("U:{user}", "MCL:{kind}:{due.13}:{hash}")
 LIBRARY_UPKEEP = row("LU:{user}", "LU", "LU")
 IMPORT = row("MI:{archive}", "MI")
 
@@ -320,6 +322,8 @@ ROWS = (
     OPEN_UPLOAD,
     LOOSE_OBJECT,
     LOOSE_OBJECT_DUE,
+    COPY_COUNT,
+    COPY_LISTED,
     LIBRARY_UPKEEP,
     IMPORT,
     PLAYLIST,

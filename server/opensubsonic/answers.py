@@ -16,6 +16,7 @@ from penstock.datastore.errors import (
     NotFound,
     NotPermitted,
     PenstockError,
+    RateLimited,
     TryAgain,
 )
 from penstock.datastore.request_threads import run_in_request_thread
@@ -66,10 +67,21 @@ class SubsonicError(Exception):
         self.retry_after = retry_after
 
     @classmethod
-    def of(cls, error: PenstockError) -> "SubsonicError":
-        """Give a failure of the store its code in the specification."""
-        retry_after = error.retry_after if isinstance(error, TryAgain) else None
-        return cls(_code_of(error), error.message, retry_after=retry_after)
+    def of(cls, error: PenstockError, *, of_file: bool = False) -> "SubsonicError":
+        """Give a failure of the store its code in the specification.
+
+        Where a file was asked for and may be had later, the status says so: a player could take an
+        answer of status 200 for the file.
+        """
+        if not isinstance(error, TryAgain):
+            return cls(_code_of(error), error.message)
+        busy = 429 if isinstance(error, RateLimited) else 503
+        return cls(
+            SubsonicCode.GENERIC,
+            error.message,
+            status=busy if of_file else 200,
+            retry_after=error.retry_after,
+        )
 
 
 def _code_of(error: PenstockError) -> SubsonicCode:

@@ -88,6 +88,9 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 }
 
 
+FILE_CALLS: Final = ("download", "getCoverArt", "stream")
+"""The calls that are answered by a file."""
+
 MAX_ANSWER: Final = 8 * 1024 * 1024
 """Characters of an answer; of some letters each takes four bytes."""
 
@@ -115,10 +118,10 @@ class OpenSubsonicApp:
     async def _answer(self, request: Request) -> Response:
         """Answer in the wanted form; nothing of the parameters reaches a log or an error."""
         as_json = False
+        name = request.path_params.get("call", "").removesuffix(_VIEW)
         try:
             parameters = await self._read_parameters(request)
             as_json = parameters.get("f") == "json"
-            name = request.path_params.get("call", "").removesuffix(_VIEW)
             return await Deadline(
                 self.limits.deadline_seconds, self._run(name, parameters, as_json), _too_late
             )
@@ -127,7 +130,7 @@ class OpenSubsonicApp:
         except SubsonicError as error:
             failure = error.with_traceback(None)
         except PenstockError as error:
-            failure = SubsonicError.of(error)
+            failure = SubsonicError.of(error, of_file=name in FILE_CALLS)
         except HttpProblem as problem:
             failure = SubsonicError(SubsonicCode.GENERIC, problem.error["message"])
         except Exception as error:

@@ -17,7 +17,8 @@ from penstock.datastore.audio.artwork.smaller_pictures import (
 from penstock.datastore.audio.object_keys import artwork_key, resized_key
 from penstock.datastore.audio.stream_urls import LEAST_SECONDS
 from penstock.datastore.audio.tag_parser import MAX_PICTURE
-from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
+from penstock.datastore.audio.upkeep.counted_copies import CopyKind
+from penstock.datastore.audio.upkeep.made_copies import CopyRules, MadeCopies
 from penstock.datastore.errors import NotFound
 from penstock.datastore.objects.lasting_copies import run_lasting
 from penstock.datastore.objects.port import Download, read_bounded, single_chunk
@@ -27,6 +28,9 @@ KEPT: Final = timedelta(days=30)
 
 RENEWED: Final = timedelta(days=7)
 """The time after which another use keeps a smaller cover longer."""
+
+COPIES: Final = CopyKind("C", 20_000, 1024**3)
+"""The most smaller covers of a user, and the most bytes of them."""
 
 
 class SizedCover(NamedTuple):
@@ -54,7 +58,7 @@ class CoverSizes:
             for cover, size in zip(wanted, sizes, strict=True)
         ]
         named = [name for name in names if name is not None]
-        found = await self._loose.find_many_made(named, KEPT, KEPT - RENEWED)
+        found = await self._copies.find_many(named)
         ready = dict(zip(named, found, strict=True))
         missing = {
             name: (cover.artwork, size)
@@ -83,9 +87,7 @@ class CoverSizes:
     async def _make(self, name: str, artwork: str, size: int) -> str:
         """Make a smaller cover; return the key of the picture to show."""
         await run_lasting(self.access.files, name, partial(self._make_once, name, artwork, size))
-        return await self._loose.find_made(name, KEPT, timedelta(0)) or artwork_key(
-            self._user, artwork
-        )
+        return await self._copies.find(name) or artwork_key(self._user, artwork)
 
     async def _make_once(self, name: str, artwork: str, size: int) -> None:
         original = artwork_key(self._user, artwork)
@@ -95,10 +97,10 @@ class CoverSizes:
         picture, seconds = await make_smaller(content, size, self._user)
         self.access.work.owe(cpu_units(seconds))
         if picture is None:
-            await self._loose.publish_itself(name, original, KEPT)
+            await self._copies.note_itself(name, original)
             return
-        chunks = single_chunk(picture.content)
-        await self._loose.store_made(name, chunks, picture.media_type, KEPT)
+        content = picture.content
+        await self._copies.store(name, single_chunk(content), len(content), picture.media_type)
 
     async def _read(self, key: str) -> bytes | None:
         """Read a cover; None for one that is gone, or larger than covers are."""
@@ -108,8 +110,8 @@ class CoverSizes:
             return None
 
     @property
-    def _loose(self) -> LooseObjects:
-        return LooseObjects(self.access)
+    def _copies(self) -> MadeCopies:
+        return MadeCopies(self.access, CopyRules(COPIES, KEPT, RENEWED))
 
     @property
     def _user(self) -> str:

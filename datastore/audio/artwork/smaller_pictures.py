@@ -8,7 +8,7 @@ from time import thread_time
 from typing import Final, NamedTuple
 
 from penstock.datastore.errors import BadArgument
-from penstock.datastore.turn_threads import TurnThreads
+from penstock.datastore.turn_threads import TurnThreads, WaitingLimits
 
 SIZES: Final = (64, 128, 256, 512, 1024)
 """The longest sides in pixels; few of them, so that what was made is used again."""
@@ -19,7 +19,10 @@ MAX_PIXELS: Final = 25_000_000
 _KINDS: Final = ("JPEG", "PNG", "GIF", "WEBP")
 _OPAQUE: Final = ("RGB", "L", "CMYK", "YCbCr")
 _QUALITY: Final = 85
-_THREADS: Final = TurnThreads("covers", 2, 1)
+WAITING: Final = WaitingLimits(of_one=64, in_all=1_024)
+"""The pictures that may wait: a call that is cut off leaves its own in the line."""
+
+_THREADS: Final = TurnThreads("covers", 2, 1, WAITING)
 _BROKEN: Final = (OSError, ValueError, SyntaxError, struct.error)
 """What Pillow raises for pictures that are damaged, or made to do damage."""
 
@@ -50,6 +53,7 @@ async def make_smaller(content: bytes, size: int, user: str) -> tuple[SmallerPic
     """Make a picture whose sides have at most so many pixels; also returns the processor time.
 
     None for a picture that is as small already, cannot be read, or has more than MAX_PIXELS.
+    Raises RateLimited or Unavailable where too many wait.
     """
     return await _THREADS.run(partial(_shrink_timed, content, size), user)
 

@@ -1,7 +1,7 @@
 """Converted copies of tracks, which are kept for some days and swept then.
 
 A copy is one of the objects that no track refers to: its row exists before it, says when it is
-complete, and leads the sweep to it.
+complete, and leads the sweep to it. A user has so many copies at most.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ from penstock.datastore.audio.sources import AudioSources
 from penstock.datastore.audio.stream_urls import StreamSigner, url_lifetime
 from penstock.datastore.audio.transcoding.ffmpeg import NO_TRANSCODER, Transcoder
 from penstock.datastore.audio.transcoding.formats import Conversion
-from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
+from penstock.datastore.audio.upkeep.counted_copies import CopyKind
+from penstock.datastore.audio.upkeep.made_copies import CopyRules, MadeCopies
 from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
 from penstock.datastore.objects.lasting_copies import run_lasting
 from penstock.datastore.objects.local_copies import read_local, write_local
@@ -31,6 +32,9 @@ KEPT: Final = timedelta(days=3)
 
 RENEWED: Final = timedelta(days=1)
 """The time after which another use keeps a copy longer."""
+
+COPIES: Final = CopyKind("A", 2_000, 10 * 1024**3)
+"""The most converted copies of a user, and the most bytes of them."""
 
 MAX_SOURCE: Final = 1024**3
 
@@ -52,16 +56,16 @@ class ConvertedStreams:
         """Sign a GET of a track as it is, or of its converted copy, which is made if need be.
 
         A call that is cut off leaves the conversion running, and the next one waits for it. Raises
-        IllegalState if the server converts nothing, or cannot convert this file, and RateLimited
-        before a conversion begins or waits.
+        IllegalState if the server converts nothing, or cannot convert this file, RateLimited before
+        a conversion begins or waits, and Unavailable if too many wait.
         """
         if conversion is None:
             return await StreamSigner(self.access, self.sources).sign_stream(track)
         name, files = converted_key(self._user, _name_of(track, conversion)), self.sources.files
-        key = await self._loose.find_made(name, KEPT, KEPT - RENEWED)
+        key = await self._copies.find(name)
         if key is None:
             await run_lasting(files, name, partial(self._make, track, conversion, name))
-            key = await self._loose.find_made(name, KEPT, KEPT - RENEWED)
+            key = await self._copies.find(name)
         if key is None:
             raise Unavailable("The conversion took too long.")
         return await files.presign_download(
@@ -73,6 +77,7 @@ class ConvertedStreams:
     async def _make(self, track: Audio, conversion: Conversion, name: str) -> None:
         if track.size > MAX_SOURCE:
             raise LimitExceeded("bytes of a file to convert", MAX_SOURCE, track.size)
+        self.transcoder.require_place(self._user)
         # Paid before it waits: a caller who is in debt for the last one lets no more wait.
         prepaid = conversion_units(track.duration_ms)
         self.access.work.spend_more(prepaid)
@@ -86,7 +91,8 @@ class ConvertedStreams:
                     words = "The sound of this file cannot be converted."
                     raise IllegalState(words, "UNCONVERTIBLE")
                 media = conversion.encoding.media_type
-                await self._loose.store_made(name, read_local(target), media, KEPT)
+                size = target.stat().st_size
+                await self._copies.store(name, read_local(target), size, media)
 
     async def _fetch(self, track: Audio, target: Path) -> None:
         left = MAX_SOURCE
@@ -100,8 +106,8 @@ class ConvertedStreams:
             await write_local(source.read(track.object_key), target, require_bound)
 
     @property
-    def _loose(self) -> LooseObjects:
-        return LooseObjects(self.access)
+    def _copies(self) -> MadeCopies:
+        return MadeCopies(self.access, CopyRules(COPIES, KEPT, RENEWED))
 
     @property
     def _user(self) -> str:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 from penstock.datastore.audio.records import AudioFormat
 from penstock.datastore.audio.transcoding.formats import Conversion
 from penstock.datastore.errors import IllegalState
-from penstock.datastore.turn_threads import Turns
+from penstock.datastore.turn_threads import Turns, WaitingLimits
 
 MAX_SECONDS: Final = 300
 """The seconds of processor time, and twice as many of a clock, after which a conversion ends."""
@@ -27,6 +27,9 @@ MAX_MEMORY: Final = 2 * 1024**3
 
 MAX_OUTPUT: Final = 512 * 1024**2
 """Bytes of a converted file."""
+
+WAITING: Final = WaitingLimits(of_one=16, in_all=256)
+"""The conversions that may wait: a call that is cut off leaves its own in the line."""
 
 _DEMUXERS: Final = {
     AudioFormat.MP3: "mp3",
@@ -71,8 +74,14 @@ class ConversionResult(NamedTuple):
 class Transcoder(Protocol):
     """Converts audio files."""
 
+    def require_place(self, user: str) -> None:
+        """Require that another conversion of the user may wait, and that something converts it.
+
+        Raises RateLimited, Unavailable or IllegalState.
+        """
+
     def turn(self, user: str) -> AbstractAsyncContextManager[None]:
-        """Wait for the user's turn to convert. Raises IllegalState if nothing can be converted."""
+        """Wait for the user's turn to convert. Raises what `require_place` does."""
 
     async def convert(
         self, source: Path, format: AudioFormat, target: Path, conversion: Conversion
@@ -83,14 +92,17 @@ class Transcoder(Protocol):
 class NoTranscoder:
     """The transcoder of a server without FFmpeg."""
 
-    def turn(self, user: str) -> AbstractAsyncContextManager[None]:
+    def require_place(self, user: str) -> None:
         words = "This server converts no audio: PENSTOCK_FFMPEG is not set."
         raise IllegalState(words, "NO_TRANSCODER")
+
+    def turn(self, user: str) -> AbstractAsyncContextManager[None]:
+        raise AssertionError("nobody has a place")
 
     async def convert(
         self, source: Path, format: AudioFormat, target: Path, conversion: Conversion
     ) -> ConversionResult:
-        raise AssertionError("nobody has a turn")
+        raise AssertionError("nobody has a place")
 
 
 NO_TRANSCODER: Final[Transcoder] = NoTranscoder()
@@ -101,9 +113,12 @@ class FFmpeg:
 
     def __init__(self, command: str, processes: int) -> None:
         self._command = command
-        self._turns = Turns(processes, 1)
+        self._turns = Turns(processes, 1, WAITING)
         # Threads of its own: each waits for minutes, and those of asyncio read and write all files.
         self._threads = ThreadPoolExecutor(processes, "conversions")
+
+    def require_place(self, user: str) -> None:
+        self._turns.require_place(user)
 
     @asynccontextmanager
     async def turn(self, user: str) -> AsyncIterator[None]:

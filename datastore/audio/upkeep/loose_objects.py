@@ -8,7 +8,6 @@ track ever refers to a swept object.
 """
 
 import logging
-from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -17,6 +16,7 @@ from typing import Final
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.upload_forms import FORM_TIME
 from penstock.datastore.audio.names import object_hash
+from penstock.datastore.audio.upkeep.counted_copies import CountedCopy, drop_copy
 from penstock.datastore.audio.upkeep.swept_objects import SWEPT, sweep_object
 from penstock.datastore.errors import NotFound, ObjectTaken, PenstockError, Unavailable
 from penstock.datastore.periodic import finish_all
@@ -51,7 +51,6 @@ UNUSED_TIME: Final = timedelta(days=1)
 
 CONTENT: Final = "content"
 COPY: Final = "copy"
-MADE: Final = "made"
 DUE: Final = "due"
 REGISTERED: Final = "audioId"
 UPLOAD: Final = "upload"
@@ -71,9 +70,13 @@ def loose_rows(access: Access, key: str, keep_for: timedelta) -> list[Item]:
     return [{**LOOSE_OBJECT.item(hash=object_hash(key)), DUE: due[DUE]}, due]
 
 
-def _due_row(access: Access, key: str, keep_for: timedelta) -> Item:
-    due = int((access.clock.now() + keep_for).timestamp() * 1000)
+def due_row(key: str, due: int) -> Item:
+    """The row by which the sweep finds an object, from a time in milliseconds on."""
     return {**LOOSE_OBJECT_DUE.item(due=due, hash=object_hash(key)), "key": key, DUE: due}
+
+
+def _due_row(access: Access, key: str, keep_for: timedelta) -> Item:
+    return due_row(key, int((access.clock.now() + keep_for).timestamp() * 1000))
 
 
 def no_object() -> NotFound:
@@ -161,66 +164,6 @@ class LooseObjects:
             return False
         return True
 
-    async def store_made(
-        self, name: str, content: AsyncIterable[bytes], media_type: str, keep_for: timedelta
-    ) -> None:
-        """Store an object that is made from a track, and note it under a name.
-
-        Its rows are there before it, and say when it is whole.
-        """
-        key = f"{name}.{self.access.clock.new_id()}"
-        rows = loose_rows(self.access, key, keep_for)
-        await self.access.table.transact([Put(row) for row in rows])
-        await self.access.files.write(key, content, content_type=media_type)
-        await self._publish_made(name, key, keep_for)
-
-    async def _publish_made(self, name: str, key: str, keep_for: timedelta) -> bool:
-        """Note under a name that an object is whole; False if it was swept by now.
-
-        Each object has a key of its own, so that none is written while the sweep deletes it.
-        """
-        due = _due_row(self.access, key, keep_for)
-        ends = int((self.access.clock.now() + keep_for).timestamp())
-        noted = {**LOOSE_OBJECT.item(hash=object_hash(name)), MADE: key, DUE: due[DUE], TTL: ends}
-        kept = AllOf((Exists(), Missing(SWEPT)))
-        renewed = Update(key=loose_key(key), set={DUE: due[DUE]}, condition=kept)
-        try:
-            await self.access.table.transact([renewed, Put(due), Put(noted)])
-        except ConditionFailed:
-            return False
-        return True
-
-    async def publish_itself(self, name: str, key: str, keep_for: timedelta) -> None:
-        """Note under a name that nothing is made: an object that has its own use is the answer."""
-        now = self.access.clock.now()
-        due, ends = int((now + keep_for).timestamp() * 1000), int((now + keep_for).timestamp())
-        noted = {**LOOSE_OBJECT.item(hash=object_hash(name)), MADE: key, DUE: due, TTL: ends}
-        await self.access.table.transact([Put(noted)])
-
-    async def find_made(self, name: str, keep_for: timedelta, least: timedelta) -> str | None:
-        """Find the object that was noted under a name, as `find_many_made`."""
-        (found,) = await self.find_many_made([name], keep_for, least)
-        return found
-
-    async def find_many_made(
-        self, names: Sequence[str], keep_for: timedelta, least: timedelta
-    ) -> list[str | None]:
-        """Find the objects that were noted under names; None where there is none any more.
-
-        They stay for the `least` time or longer: one whose time is shorter is kept anew.
-        """
-        keys = {name: loose_key(name) for name in names}
-        rows = await read_rows(self.access.table, keys.values(), consistent=True)
-        enough = int((self.access.clock.now() + least).timestamp() * 1000)
-        found: dict[str, str | None] = {}
-        for name, row in keys.items():
-            held = rows.get(row, {})
-            found[name] = str(held[MADE]) if MADE in held else None
-            if found[name] is not None and int(str(held[DUE])) < enough:
-                kept = await self._publish_made(name, str(held[MADE]), keep_for)
-                found[name] = str(held[MADE]) if kept else None
-        return [found[name] for name in names]
-
     async def try_drop(self, key: str) -> None:
         """Delete an object now unless a track has it; a failure leaves it to the sweep."""
         try:
@@ -243,6 +186,13 @@ class LooseObjects:
         """Delete an object unless a track has it."""
         return await sweep_object(self.access, loose_key(key), Exists(), key)
 
+    async def _drop_held(self, key: str, held: Attributes) -> bool:
+        """Delete an object, and give back what it counts; False for one that was renewed."""
+        copy = CountedCopy.of(held)
+        if copy is None:
+            return await self.drop(key)
+        return await drop_copy(self.access, key, copy, copy.in_place)
+
     async def sweep(self) -> int:
         """Delete the objects whose time is over; return their number."""
         row, now = LOOSE_OBJECT_DUE, int(self.access.clock.now().timestamp() * 1000)
@@ -259,6 +209,6 @@ class LooseObjects:
         row = loose_key(str(due["key"]))
         held = (await read_rows(self.access.table, [row], consistent=True)).get(row)
         is_left = held is not None and TTL not in held and int(str(held[DUE])) <= int(str(due[DUE]))
-        swept = is_left and await self.drop(str(due["key"]))
+        swept = held is not None and is_left and await self._drop_held(str(due["key"]), held)
         await self.access.table.transact([Delete(key_of(due))])
         return swept

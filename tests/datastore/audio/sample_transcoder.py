@@ -21,6 +21,9 @@ class CountedTranscoder:
         self.may_end = asyncio.Event()
         self.may_end.set()
 
+    def require_place(self, user: str) -> None:
+        pass
+
     @asynccontextmanager
     async def turn(self, user: str) -> AsyncIterator[None]:
         yield

@@ -57,6 +57,13 @@ def write_condition(names: dict[str, str], values: dict[str, object]) -> dict[st
             {"#0": "a", "#1": "b"},
             {":0": {"N": "1"}, ":1": {"N": "1"}},
         ),
+        # DynamoDB refuses parentheses around what has some already.
+        (
+            AnyOf((AllOf((Exists("a"), AnyOf((Missing("b"),)))),)),
+            "(attribute_exists(#0) AND attribute_not_exists(#1))",
+            {"#0": "a", "#1": "b"},
+            {},
+        ),
     ],
 )
 def test_a_condition_is_written_with_aliases(

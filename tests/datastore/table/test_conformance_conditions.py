@@ -167,6 +167,7 @@ async def test_conditions_are_joined_by_all_and_any_and_nested(table: Table) -> 
         AnyOf((AllOf((NO, YES)), AllOf((YES, NO)))),
         AnyOf((AllOf((YES, NO)), YES)),
         AllOf((AnyOf((YES, YES)), NO)),
+        AnyOf((AllOf((YES, YES)),)),
     ]
 
     assert await holding(table, conditions) == [
@@ -181,6 +182,7 @@ async def test_conditions_are_joined_by_all_and_any_and_nested(table: Table) -> 
         False,
         True,
         False,
+        True,
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from httpx import Response
 
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import NotFound, PenstockError, RateLimited, Unavailable
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import add, listener
@@ -97,3 +97,30 @@ async def test_a_server_that_converts_nothing_streams_the_file(
 ) -> None:
     answer = await player.send("stream", id=track.id, format="opus", maxBitRate=64)
     assert await read(any_store, answer) == CONTENT
+
+
+class FullLine(CountedTranscoder):
+    """A transcoder for which too much waits."""
+
+    def __init__(self, failure: PenstockError) -> None:
+        super().__init__()
+        self.failure = failure
+
+    def require_place(self, user: str) -> None:
+        raise self.failure
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"), [(RateLimited(10, "Enough waits"), 429), (Unavailable("Full.", 10), 503)]
+)
+async def test_a_player_does_not_take_a_failure_that_passes_for_a_file(
+    any_store: Store, track: Audio, tmp_path: Path, failure: PenstockError, status: int
+) -> None:
+    store = replace(any_store, transcoder=FullLine(failure))
+    async with open_players(store, tmp_path / "full") as client:
+        player = await player_of(store, client, "ann")
+        answer = await player.send("stream", id=track.id, format="opus", f="json")
+        assert (answer.status_code, answer.headers["retry-after"]) == (status, "10")
+        assert answer.json()["subsonic-response"]["error"]["code"] == 0
+        # A failure that stays has the status that the specification demands.
+        assert (await player.fail("stream", id="nothing"))[0] == 70
