@@ -4,9 +4,9 @@ The rows of albums and artists are sorted by name, so an id is found through one
 """
 
 from asyncio import gather
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, TypeVar
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.audio import names
@@ -23,7 +23,9 @@ from penstock.datastore.table.pages import (
     read_records,
     slice_sorted,
 )
-from penstock.datastore.table.port import Attributes, Key, Query, Range
+from penstock.datastore.table.port import Attributes, Query, Range
+
+T = TypeVar("T")
 
 LINKS: Final = 1_000
 """The rows of an artist or an album that are read at once."""
@@ -34,11 +36,15 @@ _AT_ONCE: Final = 32
 """The albums whose first rows are read at once."""
 
 
-class _ArtistRow(NamedTuple):
-    """A row of an artist's track: the place of its album in the list of albums, and its key."""
-
-    album: str
-    key: Key
+async def walk_rows(
+    access: Access, read: Callable[[Attributes], T], row: Row, **values: str
+) -> AsyncIterator[T]:
+    """Read all rows of a kind in the caller's partition with these values, in pages of LINKS."""
+    pk = row.pk.fill({"user": access.caller.user_id})
+    query = Query(partition=pk, range=Range(row.sk.prefix(values)))
+    async for page in query_pages(access.table, query, LINKS):
+        for record in read_all(read, page):
+            yield record
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +101,8 @@ class LibraryBrowser:
 
         In the order of years and names. The rows are read in pages of LINKS.
         """
-        rows = self._artist_rows(artist_id)
-        places = list(dict.fromkeys([row.album async for row in rows]))
+        rows = walk_rows(self.access, _album_place, AUDIO_BY_ARTIST, artist=artist_id)
+        places = list(dict.fromkeys([place async for place in rows]))
         found = await self._reading.albums(places)
         albums = [album for album in found if isinstance(album, Album)]
         return sorted(albums, key=_position)
@@ -113,10 +119,8 @@ class LibraryBrowser:
         key = AlbumKey.parse(album_id)
         if key is None:
             return NO_ARTISTS
-        prefix = AUDIO_BY_ALBUM.sk.prefix(key._asdict())
-        query = Query(partition=self._partition, range=Range(prefix))
-        pages = query_pages(self.access.table, query, LINKS)
-        links = [link async for page in pages for link in read_all(link_of, page)]
+        rows = walk_rows(self.access, link_of, AUDIO_BY_ALBUM, **key._asdict())
+        links = [link async for link in rows]
         tracks = await self._reading.many([link.audio_id for link in links])
         places = {
             names.artist_place(name): None
@@ -156,18 +160,6 @@ class LibraryBrowser:
         found = await read_records(self.access.table, query, link_of)
         return found.records[0] if found.records else None
 
-    async def _artist_rows(self, artist_id: str) -> AsyncIterator[_ArtistRow]:
-        prefix = AUDIO_BY_ARTIST.sk.prefix({"artist": artist_id})
-        after: Key | None = None
-        more = True
-        while more:
-            query = Query(partition=self._partition, range=Range(prefix), after=after, limit=LINKS)
-            page = await read_records(self.access.table, query, _artist_row)
-            for row in page.records:
-                yield row
-            more = page.more and bool(page.records)
-            after = page.records[-1].key if page.records else None
-
     @property
     def _reading(self) -> TrackReader:
         return TrackReader(self.access)
@@ -182,9 +174,9 @@ def _position(album: Album) -> str:
     return f"{album.year:04}:{names.album_place_of(album)}"
 
 
-def _artist_row(item: Attributes) -> _ArtistRow:
-    key = Key(str(item["pk"]), str(item["sk"]))
-    album = AUDIO_BY_ARTIST.sk.parse(key.sk)["album"]
+def _album_place(item: Attributes) -> str:
+    """The place of the album in the list of albums, by a row of a track of an artist."""
+    album = AUDIO_BY_ARTIST.sk.parse(str(item["sk"]))["album"]
     name = link_of(item).album
     id = AlbumKey(names.album_title(name or names.UNKNOWN_ALBUM), album).id
-    return _ArtistRow(names.place_of_album(name, id), key)
+    return names.place_of_album(name, id)

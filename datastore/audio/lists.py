@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
+from penstock.datastore.audio.browsing import walk_rows
 from penstock.datastore.audio.names import AlbumKey
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
 from penstock.datastore.audio.title_search import TITLE_FIELDS, TitleSearch
@@ -24,7 +25,14 @@ from penstock.datastore.table.layout import (
     GENRE,
     Row,
 )
-from penstock.datastore.table.pages import Slice, Window, read_existing, read_records, slice_placed
+from penstock.datastore.table.pages import (
+    Slice,
+    Window,
+    read_existing,
+    read_records,
+    slice_placed,
+    slice_shuffled,
+)
 from penstock.datastore.table.port import Attributes, Key, Query, Range
 from penstock.datastore.text import escape
 
@@ -144,6 +152,21 @@ class LibraryLists:
         """List the tracks of a genre, by its name: `sk` begins with `AUG:<genre id>:`."""
         prefix = AUDIO_BY_GENRE.sk.prefix({"genre": names.genre_id(genre)})
         return await self._page(prefix, window, link_of, descending=newest_first)
+
+    async def at_random(
+        self, genre: str | None, seed: str | None, window: Window
+    ) -> Slice[AudioLink]:
+        """List tracks at random: all rows whose `sk` begins with `AUB:`, or with `AUG:<genre id>:`.
+
+        The seed draws the order, or each list has its own.
+        """
+        rows = (
+            walk_rows(self.access, link_of, AUDIO_BY_BUCKET)
+            if genre is None
+            else walk_rows(self.access, link_of, AUDIO_BY_GENRE, genre=names.genre_id(genre))
+        )
+        links = [link async for link in rows]
+        return slice_shuffled(links, window, lambda link: link.audio_id, seed)
 
     async def _page(
         self,

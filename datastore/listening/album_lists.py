@@ -1,31 +1,27 @@
 """The orders of the caller's albums beside that of names: by time, by year, by plays, at random."""
 
 from asyncio import gather
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
-from secrets import token_hex
 from typing import Final, TypeVar
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
-from penstock.datastore.audio.browsing import LINKS
+from penstock.datastore.audio.browsing import walk_rows
 from penstock.datastore.audio.lists import LibraryLists
 from penstock.datastore.audio.records import Album, Audio
 from penstock.datastore.audio.tracks import TrackReader, album_of, link_of
 from penstock.datastore.listening.annotations import annotation_of
 from penstock.datastore.listening.records import Annotation, Kind
-from penstock.datastore.table.items import read_all
-from penstock.datastore.table.layout import ALBUM, ANNOTATION, AUDIO_BY_ALBUM, Row
+from penstock.datastore.table.layout import ALBUM, ANNOTATION, AUDIO_BY_ALBUM
 from penstock.datastore.table.pages import (
     Slice,
     Window,
-    query_pages,
     read_existing,
+    slice_shuffled,
     slice_sorted,
 )
-from penstock.datastore.table.port import Attributes, Query, Range
 
 T = TypeVar("T")
 
@@ -71,16 +67,8 @@ class AlbumLists:
         return await self._by_annotations(window, _latest_position, descending=True)
 
     async def at_random(self, window: Window) -> Slice[Album]:
-        """List all albums in an order that is drawn anew: all rows under `AL:`, sorted.
-
-        The positions name the order, so that the pages of one list belong together.
-        """
-        drawn = token_hex(8) if window.after is None else window.after.partition(":")[0]
-
-        def position(album: Album) -> str:
-            return f"{drawn}:{sha256(f'{drawn}:{album.id}'.encode()).hexdigest()}"
-
-        return slice_sorted(await self._read_albums(), window, position)
+        """List all albums in an order that is drawn anew: all rows under `AL:`, sorted."""
+        return slice_shuffled(await self._read_albums(), window, lambda album: album.id)
 
     async def _albums_that_end(
         self, newest: dict[names.AlbumKey, str], tracks: Sequence[Audio]
@@ -104,13 +92,13 @@ class AlbumLists:
 
     async def _newest_track(self, album: names.AlbumKey) -> str:
         """The id of the album's newest track, empty without one: ids are made in order."""
-        rows = self._read_rows(link_of, AUDIO_BY_ALBUM, **album._asdict())
+        rows = walk_rows(self.access, link_of, AUDIO_BY_ALBUM, **album._asdict())
         return max([link.audio_id async for link in rows], default="")
 
     async def _by_annotations(
         self, window: Window, position: Callable[[Annotation], str], *, descending: bool = False
     ) -> Slice[Album]:
-        notes = self._read_rows(annotation_of, ANNOTATION, kind=Kind.ALBUM)
+        notes = walk_rows(self.access, annotation_of, ANNOTATION, kind=Kind.ALBUM)
         played = [note async for note in notes if note.play_count]
 
         async def read(part: Window) -> Slice[Annotation]:
@@ -122,21 +110,11 @@ class AlbumLists:
         return await read_existing(window, read, load)
 
     async def _read_albums(self) -> list[Album]:
-        return [album async for album in self._read_rows(album_of, ALBUM)]
+        return [album async for album in walk_rows(self.access, album_of, ALBUM)]
 
     async def _existing_albums(self, places: Sequence[str]) -> list[Album | None]:
         found = await TrackReader(self.access).albums(places)
         return [album if isinstance(album, Album) else None for album in found]
-
-    async def _read_rows(
-        self, read: Callable[[Attributes], T], row: Row, **values: str
-    ) -> AsyncIterator[T]:
-        """Read all rows of a kind with these values, in pages of LINKS."""
-        pk = row.pk.fill({"user": self.access.caller.user_id})
-        query = Query(partition=pk, range=Range(row.sk.prefix(values)))
-        async for page in query_pages(self.access.table, query, LINKS):
-            for record in read_all(read, page):
-                yield record
 
 
 def _year_position(album: Album) -> str:

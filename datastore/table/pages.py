@@ -4,6 +4,8 @@ import re
 from asyncio import gather
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from secrets import token_hex
 from typing import Final, Generic, Protocol, TypeVar
 
 from penstock.datastore.errors import InvalidCursor
@@ -99,6 +101,30 @@ def slice_sorted(
             item for item in placed if (position(item) < after if down else position(item) > after)
         ]
     return make_slice(placed, window, position, more=False)
+
+
+def shuffled_position(order: str, id: str) -> str:
+    """The position of a thing in the order of this name, which looks drawn at random."""
+    return f"{order}:{sha256(f'{order}:{id}'.encode()).hexdigest()}"
+
+
+def name_order(seed: str) -> str:
+    """The name of the order that a seed draws."""
+    return sha256(seed.encode()).hexdigest()[:16]
+
+
+def slice_shuffled(
+    items: Iterable[T], window: Window, identify: Callable[[T], str], seed: str | None = None
+) -> Slice[T]:
+    """Make the slice of a list that is read whole, in an order drawn by a seed, or else anew.
+
+    The positions name the order, so that the pages of one list belong together.
+    """
+    if window.after is not None:
+        order = window.after.partition(":")[0]
+    else:
+        order = token_hex(8) if seed is None else name_order(seed)
+    return slice_sorted(items, window, lambda item: shuffled_position(order, identify(item)))
 
 
 SEARCHED: Final = 100

@@ -1,20 +1,15 @@
 """The queries of the caller's audio library, also under the names of the audio specification."""
 
 from collections.abc import Awaitable, Callable
-from enum import Enum
-from functools import partial
 from typing import Annotated, TypeVar
 
 import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records
-from penstock.datastore.errors import BadArgument
-from penstock.datastore.name_search.words import NameFilter as FilterByName
 from penstock.datastore.table.pages import Slice, Window
-from penstock.graphql_jit import projected_attributes
-from penstock.resolvers import audio
 from penstock.schema.audio.album_orders import AlbumOrder, AlbumOrderArgument, read_ordered
+from penstock.schema.audio.track_lists import MAX_SEED, AudioOrder, TrackList, read_tracks
 from penstock.schema.audio.tracks import Album, Artist, Audio, AudioLink, Genre
 from penstock.schema.core.context import (
     After,
@@ -50,18 +45,6 @@ NameArgument = Annotated[
 BucketArgument = Annotated[
     str, strawberry.argument(name="s3BucketName", description="The complete name of the S3 bucket.")
 ]
-
-
-@strawberry.enum(
-    description="The order of a list by the time when the tracks were added to the library."
-)
-class AudioOrder(Enum):
-    NEWEST_FIRST = strawberry.enum_value(
-        "NEWEST_FIRST", description="The tracks that were added last come first."
-    )
-    OLDEST_FIRST = strawberry.enum_value(
-        "OLDEST_FIRST", description="The tracks that were added first come first."
-    )
 
 
 async def _read_names(
@@ -349,7 +332,15 @@ class AudioQuery:
             AudioOrder | None,
             strawberry.argument(
                 description="The order by the time when the tracks were added, for all tracks or "
-                "those of a genre or a title; NEWEST_FIRST if left out."
+                "those of a genre or a title, or RANDOM, for all tracks or those of a genre; "
+                "NEWEST_FIRST if left out."
+            ),
+        ] = UNSET,
+        seed: Annotated[
+            str | None,
+            strawberry.argument(
+                description="Any text, which draws the same order of the same tracks each time; of "
+                f"at most {MAX_SEED} characters, and for the order RANDOM only."
             ),
         ] = UNSET,
         title: Annotated[
@@ -365,58 +356,21 @@ class AudioQuery:
         before: Before = UNSET,
     ) -> Connection[records.Audio]:
         names = {"artist": artist, "album": album, "bucket": bucket, "genre": genre}
-        wanted = {name: text for name, text in names.items() if text}
-        titled = unset_to_none(title)
-        if titled is not None and wanted:
-            raise BadArgument(f"Give only one of title and {' and '.join(wanted)}.")
-        part = None if titled is None else titled.filter()
-        newest_first = _is_newest_first(wanted, unset_to_none(order))
+        part = unset_to_none(title)
+        listed = TrackList(
+            {name: text for name, text in names.items() if text},
+            None if part is None else part.filter(),
+            unset_to_none(order),
+            unset_to_none(seed),
+        )
         return await read_connection(
             info,
-            ("audios", wanted, newest_first, *([] if part is None else [part])),
+            listed.identity,
             page_from_arguments(first, after, last, before),
-            lambda window: _read_page(info, wanted, part, newest_first, window),
+            lambda window: read_tracks(info, listed, window),
         )
 
 
 async def _load_totals(info: Info) -> records.LibraryTotals:
     """Load the totals of the caller's library, once for all fields of a request."""
     return await info.context.loaders.audio.totals.load(info.context.caller.user_id)
-
-
-def _is_newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
-    """Tell whether the newest come first; BadArgument if the arguments exclude each other."""
-    if len(wanted) > 1:
-        raise BadArgument(f"Give only one of {' and '.join(wanted)}.")
-    if order is not None and wanted and "genre" not in wanted:
-        raise BadArgument("`order` cannot be used with artist, album or bucket.", ("order",))
-    return order is not AudioOrder.OLDEST_FIRST
-
-
-async def _read_page(
-    info: Info,
-    wanted: dict[str, str],
-    title: FilterByName | None,
-    newest_first: bool,
-    window: Window,
-) -> Slice[records.Audio]:
-    lists = info.context.session.audio.lists
-    links: Callable[[Window], Awaitable[Slice[records.AudioLink]]]
-    match tuple(wanted.items()):
-        case (("artist", name),):
-            links = partial(lists.get_audio_id_by_user_id_by_artist, name)
-        case (("album", name),):
-            links = partial(lists.get_audio_id_by_user_id_by_album, name)
-        case (("bucket", name),):
-            links = partial(lists.get_audio_id_by_user_id_by_s3bucket_name, name)
-        case (("genre", name),):
-            links = partial(lists.by_genre, name, newest_first=newest_first)
-        case _:
-            return await audio.list_tracks(
-                info.context,
-                window,
-                projected_attributes(info, "Audio"),
-                title,
-                newest_first=newest_first,
-            )
-    return await audio.load_linked_tracks(info.context, window, links)

@@ -287,6 +287,14 @@ async def test_albums_at_random(store: Store) -> None:
     assert sorted(await album_names(albums.at_random)) == ["Black", "Live"]
 
 
+async def test_tracks_at_random(store: Store) -> None:
+    """list audio at random"""
+    await shelf(store)
+    everything = await titles(store, lambda lib, w: lib.lists.at_random(None, "seed", w))
+    of_genre = await titles(store, lambda lib, w: lib.lists.at_random("ROCK", "seed", w))
+    assert sorted(everything) == sorted(of_genre) == ["t0", "t1", "t2", "t3"]
+
+
 async def test_times_of_albums(store: Store) -> None:
     """find when albums came"""
     library = await shelf(store)

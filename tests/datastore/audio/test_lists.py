@@ -8,7 +8,7 @@ import pytest
 
 from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.audio.names import album_place, artist_place
-from penstock.datastore.audio.records import Artist
+from penstock.datastore.audio.records import Artist, AudioLink
 from penstock.datastore.errors import NotFound
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
@@ -106,6 +106,38 @@ async def test_tracks_of_a_genre_are_listed_newest_first(store: Store) -> None:
         "Thunderstruck",
     ]
     assert await titles(library, lambda w: lists.by_genre("Folk", w)) == ["Song", "Intro", "Alive"]
+
+
+async def test_a_seed_draws_the_same_order_of_all_tracks_or_of_a_genre_each_time(
+    store: Store,
+) -> None:
+    lists = (await shelf(store)).lists
+
+    def ids_of(page: Slice[AudioLink]) -> list[str]:
+        return [link.audio_id for _, link in page.entries]
+
+    everything = sorted(ids_of(await lists.get_audio_id_by_user_id(ALL)))
+    rock = sorted(ids_of(await lists.by_genre("rock", ALL)))
+    for genre, wanted in ((None, everything), ("ROCK", rock), ("none", [])):
+        read = partial(lists.at_random, genre, "monday")
+        order = ids_of(await read(ALL))
+        assert sorted(order) == wanted
+        for size in (1, 2):
+            for backward in (False, True):
+                walked = await walk(read, size, backward=backward)
+                assert [link.audio_id for link in walked] == order
+        others = {tuple(ids_of(await lists.at_random(genre, f"{n}", ALL))) for n in range(60)}
+        assert (len(others) > 1) is bool(wanted)
+
+
+async def test_without_a_seed_each_list_has_its_own_order_and_its_pages_belong_together(
+    store: Store,
+) -> None:
+    lists = (await shelf(store)).lists
+    read = partial(lists.at_random, None, None)
+    assert len({link.audio_id for link in await walk(read)}) == 6
+    orders = {tuple(link.audio_id for _, link in (await read(ALL)).entries) for _ in range(60)}
+    assert len(orders) > 1
 
 
 async def test_whole_tracks_are_listed_by_when_they_were_added(store: Store) -> None:

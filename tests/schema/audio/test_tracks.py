@@ -173,10 +173,29 @@ async def test_places_that_are_none_are_nothing(ask: Ask, place: str) -> None:
         'title: { contains: "a" }, artist: "b"',
         'title: { contains: "" }',
         "title: {}",
+        'order: RANDOM, title: { contains: "a" }',
+        'order: RANDOM, artist: "a"',
+        'seed: "monday"',
+        'order: RANDOM, seed: ""',
+        f'order: RANDOM, seed: "{"x" * 129}"',
     ],
 )
 async def test_arguments_that_do_not_go_together_are_refused(ask: Ask, arguments: str) -> None:
     assert (await ask(f"{{ audios({arguments}) {{ nodes {{ id }} }} }}")).code == "BAD_USER_INPUT"
+
+
+async def test_cursors_of_one_seed_are_refused_with_another(ask: Ask) -> None:
+    await shelve(ask.store, *album_tracks(5))
+    query = """query($seed: String, $after: String) { audios(order: RANDOM, seed: $seed, first: 2,
+      after: $after) { nodes { title } pageInfo { endCursor hasNextPage } } }"""
+    read, after = list[str](), None
+    for more in (True, True, False):
+        page = (await ask(query, {"seed": "monday", "after": after})).value
+        read += [node["title"] for node in page["nodes"]]
+        assert page["pageInfo"]["hasNextPage"] is more
+        after = page["pageInfo"]["endCursor"] if more else after
+    assert sorted(read) == ["t0", "t1", "t2", "t3", "t4"]
+    assert (await ask(query, {"seed": "tuesday", "after": after})).code == "BAD_USER_INPUT"
 
 
 async def test_the_use_cases_of_the_document_are_fields_of_one_query_each(store: Store) -> None:

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "c9fa9d66f7daca41c82ecfadc9870049deb65a80d0b1a5fb83df62c7e6674485"
+STRUCTURE = "629c49fa23b6ee0d77401f194ec5852a8ba578e44ebab6924ce8de4cb4071607"
 SMALL = '''
 """The fields that read data."""
 type Query {
