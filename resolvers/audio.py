@@ -108,9 +108,23 @@ async def set_cover(context: Context, id: str, object_key: str) -> Audio:
 async def set_album_cover(context: Context, place: str, object_key: str) -> Album:
     """Give an album a cover; later fields of the request read its tracks anew."""
     album = await context.session.audio.covers.set_for_album(place, object_key)
-    loaders = context.loaders.audio
-    loaders.tracks.clear_all()
-    loaders.albums.clear_all()
+    return _renew_album(context, album)
+
+
+async def remove_cover(context: Context, id: str) -> Audio:
+    return _renew_track(context, await context.session.audio.removing_covers.remove_from_audio(id))
+
+
+async def remove_album_cover(context: Context, place: str) -> Album:
+    """Remove the covers of an album; later fields of the request read its tracks anew."""
+    album = await context.session.audio.removing_covers.remove_from_album(place)
+    return _renew_album(context, album)
+
+
+def _renew_album(context: Context, album: Album) -> Album:
+    """Let later fields of the request read the tracks of a changed album anew."""
+    context.loaders.audio.tracks.clear_all()
+    context.loaders.audio.albums.clear_all()
     return album
 
 

@@ -7,6 +7,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.vault import NO_VAULT, Vault
 from penstock.datastore.audio.add_tracks import TrackAdder
 from penstock.datastore.audio.artwork.cover_sizes import CoverSizes
+from penstock.datastore.audio.artwork.remove_covers import CoverRemover
 from penstock.datastore.audio.artwork.set_covers import CoverSetter
 from penstock.datastore.audio.browsing import LibraryBrowser
 from penstock.datastore.audio.buckets import BucketPool
@@ -57,6 +58,7 @@ class AudioLibrary:
     converting: ConvertedStreams
     cover_sizes: CoverSizes
     covers: CoverSetter
+    removing_covers: CoverRemover
     connections: BucketConnections
     importing: AudioImporter
     import_reports: ImportReports
@@ -84,6 +86,7 @@ class AudioLibrary:
             ConvertedStreams(access, sources, transcoder),
             CoverSizes(access),
             CoverSetter(access),
+            CoverRemover(access),
             sources.connections,
             AudioImporter(access, sources, on_job_created),
             ImportReports(access),

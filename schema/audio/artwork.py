@@ -17,7 +17,7 @@ from penstock.schema.core.failures import (
     ValidationProblem,
 )
 from penstock.schema.core.files import UploadForm
-from penstock.schema.core.relay import Node, parse_global_id
+from penstock.schema.core.relay import GlobalId, Node, parse_global_id
 
 
 @strawberry.type(description="The permission to upload one picture.")
@@ -37,6 +37,14 @@ class SetArtworkPayload:
     )
 
 
+@strawberry.type(description="The result of removing the cover of a track or an album.")
+class RemoveArtworkPayload:
+    node: Audio | Album = strawberry.field(
+        graphql_type=Node,
+        description="The track without a cover, or the album, none of whose tracks has one.",
+    )
+
+
 CreateArtworkUploadResult = Annotated[
     CreateArtworkUploadPayload | ValidationProblem | QuotaExceeded,
     strawberry.union(
@@ -49,6 +57,13 @@ SetArtworkResult = Annotated[
     strawberry.union(
         "SetArtworkResult",
         description="The track or the album, or the reason why its cover did not change.",
+    ),
+]
+RemoveArtworkResult = Annotated[
+    RemoveArtworkPayload | NotFound | LimitExceeded,
+    strawberry.union(
+        "RemoveArtworkResult",
+        description="The track or the album, or the reason why its cover was not removed.",
     ),
 ]
 
@@ -67,6 +82,11 @@ class SetArtworkInput:
         description="The key of a picture that was uploaded with the form of "
         "`createArtworkUpload`: JPEG, PNG, GIF or WebP."
     )
+
+
+@strawberry.input(description="The track or the album that loses its cover.")
+class RemoveArtworkInput:
+    id: strawberry.ID = strawberry.field(description="The global id of a track or an album.")
 
 
 @strawberry.type
@@ -94,13 +114,30 @@ class ArtworkMutation:
     )
     @staticmethod
     async def set_artwork(info: Info, input: InputOf[SetArtworkInput]) -> SetArtworkPayload:
-        id = parse_global_id(input.id)
-        if id is not None and id.type == "Audio":
-            return SetArtworkPayload(
-                node=await audio.set_cover(info.context, id.key, input.object_key)
-            )
-        if id is not None and id.type == "Album":
-            return SetArtworkPayload(
-                node=await audio.set_album_cover(info.context, id.key, input.object_key)
-            )
+        id, key = _parse_pictured(input.id), input.object_key
+        if id.type == "Audio":
+            return SetArtworkPayload(node=await audio.set_cover(info.context, id.key, key))
+        return SetArtworkPayload(node=await audio.set_album_cover(info.context, id.key, key))
+
+    @strawberry.mutation(
+        graphql_type=RemoveArtworkResult,
+        description="Remove the cover of a track, or of all tracks of an album. The audio files do "
+        f"not change. An album may have {MAX_TRACKS} tracks at most; a call that ends early can be "
+        "sent again.",
+    )
+    @staticmethod
+    async def remove_artwork(
+        info: Info, input: InputOf[RemoveArtworkInput]
+    ) -> RemoveArtworkPayload:
+        id = _parse_pictured(input.id)
+        if id.type == "Audio":
+            return RemoveArtworkPayload(node=await audio.remove_cover(info.context, id.key))
+        return RemoveArtworkPayload(node=await audio.remove_album_cover(info.context, id.key))
+
+
+def _parse_pictured(text: str) -> GlobalId:
+    """Parse the global id of a track or an album; raises NotFound for another one."""
+    id = parse_global_id(text)
+    if id is None or id.type not in ("Audio", "Album"):
         raise Absent("There is no track or album with this id.", ("id",))
+    return id

@@ -366,6 +366,21 @@ async def test_cover_uploads(store: Store, tmp_path: Path) -> None:
         assert await drift(store.table) == []
 
 
+async def test_removing_a_cover(store: Store, tmp_path: Path) -> None:
+    """remove the cover of an album"""
+    async with open_files("local", tmp_path) as files:
+        library = listener(replace(store, files=files))
+        await shelf(store)
+        key = (await library.covers.uploads.form("x.png")).object_key
+        await files.write(key, single_chunk(COVER), content_type="image/png")
+        (album, *_) = await walk(library.lists.get_album_by_user_id)
+        await library.covers.set_for_album(album_place_of(album), key)
+        bare = await library.removing_covers.remove_from_album(album_place_of(album))
+        assert (bare.count, bare.artwork) == (2, None)
+        assert {one.artwork for one in await walk(library.lists.audios)} == {None}
+        assert await drift(store.table) == []
+
+
 async def test_renaming(store: Store) -> None:
     """rename an artist, an album or a genre"""
     await shelf(store)

@@ -23,7 +23,7 @@ from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotF
 from penstock.datastore.table.pages import Window
 
 MAX_TRACKS: Final = 500
-"""Most tracks of an album that get a cover by one call."""
+"""Most tracks of an album whose covers one call changes."""
 
 _HEAD: Final = 16
 
@@ -52,23 +52,15 @@ class CoverSetter:
         A call that ends early can be repeated. Raises NotFound, Invalid if there is no picture,
         and LimitExceeded for more than MAX_TRACKS.
         """
-        album = await self._require_album(place)
-        if album.count > MAX_TRACKS:
-            limit = "tracks that get a cover at once"
-            raise LimitExceeded(limit, MAX_TRACKS, album.count, ("id",))
+        album = await require_album(self.access, place)
+        require_few_tracks(album)
         artwork = await self._keep_picture(object_key)
         lists = LibraryLists(self.access)
         listed = await lists.by_album(album.id, Window(size=MAX_TRACKS))
         for _, link in listed.entries:
             with suppress(NotFound):
                 await TrackEditor(self.access).rewrite(link.audio_id, _with_cover(artwork))
-        return await self._require_album(names.album_place_of(album))
-
-    async def _require_album(self, place: str) -> Album:
-        (album,) = await TrackReader(self.access).albums([place])
-        if isinstance(album, NotFound):
-            raise album
-        return album
+        return await require_album(self.access, names.album_place_of(album))
 
     async def _keep_picture(self, object_key: str) -> str:
         """Store an uploaded picture as a cover; return its name. The covers before are swept."""
@@ -91,3 +83,18 @@ class CoverSetter:
 
 def _with_cover(artwork: str) -> Callable[[Audio], Audio]:
     return lambda track: replace(track, artwork=artwork)
+
+
+async def require_album(access: Access, place: str) -> Album:
+    """Read an album; raises NotFound."""
+    (album,) = await TrackReader(access).albums([place])
+    if isinstance(album, NotFound):
+        raise album
+    return album
+
+
+def require_few_tracks(album: Album) -> None:
+    """Raise LimitExceeded for an album with more than MAX_TRACKS."""
+    if album.count > MAX_TRACKS:
+        limit = "tracks whose cover changes at once"
+        raise LimitExceeded(limit, MAX_TRACKS, album.count, ("id",))

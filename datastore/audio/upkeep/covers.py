@@ -24,7 +24,15 @@ from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import COVER
-from penstock.datastore.table.port import Attributes, Compare, Key, Missing, Update
+from penstock.datastore.table.port import (
+    Attributes,
+    Check,
+    Compare,
+    Condition,
+    Key,
+    Missing,
+    Update,
+)
 
 DIGEST_LETTERS: Final = 26
 YOUNG: Final = timedelta(hours=1)
@@ -66,6 +74,15 @@ class CoverStore:
             for name in sorted({each for each in artworks if each is not None})
         ]
 
+    async def read_use(self, name: str) -> str | None:
+        """The latest use of a cover, None if none is known."""
+        row = self._key(name)
+        return _use_in((await read_rows(self.access.table, [row], consistent=True)).get(row, {}))
+
+    def unused_check(self, name: str, use: str | None) -> Check:
+        """The check that no track got a cover since its use was read."""
+        return Check(self._key(name), _still(use))
+
     async def uses(self) -> dict[str, str | None]:
         """The covers that are stored, each with its latest use if one is known."""
         prefix, names = artwork_prefix(self._user), list[str]()
@@ -93,8 +110,7 @@ class CoverStore:
             return True
         if stat.modified > self.access.clock.now() - YOUNG:
             return False
-        unchanged = Missing(USE) if use is None else Compare(USE, "=", use)
-        await sweep_object(self.access, row, unchanged, key)
+        await sweep_object(self.access, row, _still(use), key)
         return True
 
     def _key(self, name: str) -> Key:
@@ -103,6 +119,10 @@ class CoverStore:
     @property
     def _user(self) -> str:
         return self.access.caller.user_id
+
+
+def _still(use: str | None) -> Condition:
+    return Missing(USE) if use is None else Compare(USE, "=", use)
 
 
 def _use_in(row: Attributes) -> str | None:

@@ -14,10 +14,11 @@ from PIL import Image
 from penstock.datastore.audio import names
 from penstock.datastore.audio.artwork import cover_sizes, smaller_pictures
 from penstock.datastore.audio.artwork.cover_sizes import KEPT, RENEWED, SizedCover
+from penstock.datastore.audio.artwork.remove_covers import CoverRemover
 from penstock.datastore.audio.artwork.set_covers import MAX_TRACKS
 from penstock.datastore.audio.artwork.smaller_pictures import choose_size, make_smaller
 from penstock.datastore.audio.object_keys import artwork_key
-from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.records import Album, Audio
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, Invalid, LimitExceeded, NotFound
@@ -245,6 +246,83 @@ async def test_what_is_no_uploaded_picture_becomes_no_cover(store: Store) -> Non
         await covers.set_for_album(f"big:{'b' * 32}", good)
     with pytest.raises(Invalid):
         await covers.uploads.form("../x")
+    assert await contents(store.table) == before
+
+
+async def test_a_cover_is_removed_and_the_album_shows_that_of_another_track(
+    table: Table, files: Files, watch: Watch
+) -> None:
+    store = Store(table, files=files)
+    session = store.open_session(ANN)
+    front, back = [await keep(session, picture(size, size)) for size in (10, 20)]
+    first, second, third = [
+        await add(session.audio, f"{n}", f"t{n}", "Ada", album="Barn", artwork=cover)
+        for n, cover in enumerate((front, back, front))
+    ]
+    place, removing = names.album_place(first), session.audio.removing_covers
+
+    async def read_cover() -> str | None:
+        (album,) = await session.audio.reading.albums([place])
+        assert isinstance(album, Album)
+        return album.artwork
+
+    assert await read_cover() == front
+    assert (await removing.remove_from_audio(first.id)).artwork is None
+    assert await read_cover() == front
+    assert (await removing.remove_from_audio(third.id)).artwork is None
+    assert await read_cover() == back
+    assert (await removing.remove_from_audio(third.id)).version == third.version + 1
+    await session.audio.covers.set_for_audio(third.id, await upload(session, picture(9, 9)))
+    assert (await removing.remove_from_album(place)).artwork is None
+    found = await session.audio.reading.many([first.id, second.id, third.id])
+    assert [one.artwork for one in found if isinstance(one, Audio)] == [None] * 3
+    assert await drift(store.table) == []
+    watch.time = store.clock.now() + REST + timedelta(days=2)
+    await replace(store, clock=Clock(watch)).sweep_files()
+    for cover in (front, back):
+        assert await store.files.stat(artwork_key("ann", cover)) is None
+
+
+@on_sqlite
+async def test_an_album_keeps_a_cover_that_a_track_gets_while_it_is_removed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = store.open_session(ANN)
+    cover = await keep(session, picture(10, 10))
+    track = await add(session.audio, "1", "t1", "Ada", album="Barn", artwork=cover)
+    find, late = CoverRemover._find_cover, list[Audio]()
+
+    async def find_late(remover: CoverRemover, album: Album) -> str | None:
+        found = await find(remover, album)
+        if not late:
+            late.append(await add(session.audio, "2", "t2", "Ada", album="Barn", artwork=cover))
+        return found
+
+    monkeypatch.setattr(CoverRemover, "_find_cover", find_late)
+    await session.audio.removing_covers.remove_from_audio(track.id)
+    (album,) = await session.audio.reading.albums([names.album_place(track)])
+    assert isinstance(album, Album)
+    assert (album.count, album.artwork) == (2, cover)
+
+
+@on_sqlite
+async def test_no_cover_of_another_user_is_removed(store: Store) -> None:
+    session, bob = store.open_session(ANN), store.open_session(BOB)
+    cover = await keep(session, picture(10, 10))
+    track = await add(session.audio, "1", "t1", "Ada", album="Barn", artwork=cover)
+    await store.table.transact(
+        [Update(key=ALBUM.key(user="ann", name="big", album="b" * 32), set=BIG)]
+    )
+    before = await contents(store.table)
+    for call in (
+        bob.audio.removing_covers.remove_from_audio(track.id),
+        bob.audio.removing_covers.remove_from_album(names.album_place(track)),
+        session.audio.removing_covers.remove_from_album("none:x"),
+    ):
+        with pytest.raises(NotFound):
+            await call
+    with pytest.raises(LimitExceeded):
+        await session.audio.removing_covers.remove_from_album(f"big:{'b' * 32}")
     assert await contents(store.table) == before
 
 

@@ -129,7 +129,17 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
         {"id": "large album", "objectKey": "x"},
         "LIMIT_EXCEEDED",
         ["id"],
-        {"limit": "tracks that get a cover at once", "maximum": 500, "actual": 501},
+        {"limit": "tracks whose cover changes at once", "maximum": 500, "actual": 501},
+    ),
+    ("RemoveArtworkResult", "NotFound"): AudioCase(
+        "removeArtwork", {"id": "absent"}, "NOT_FOUND", ["id"]
+    ),
+    ("RemoveArtworkResult", "LimitExceeded"): AudioCase(
+        "removeArtwork",
+        {"id": "large album"},
+        "LIMIT_EXCEEDED",
+        ["id"],
+        {"limit": "tracks whose cover changes at once", "maximum": 500, "actual": 501},
     ),
     ("RenameArtistResult", "NotFound"): AudioCase(
         "renameArtist", {"id": "no artist", "name": "New"}, "NOT_FOUND", ["id"]
@@ -250,6 +260,10 @@ def documents_by_field(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[s
         "deleteAudio": [(mutation("deleteAudio"), {"in": id})],
         "setArtwork": [
             (mutation("setArtwork"), {"in": {"id": each, "objectKey": theirs.object_key}})
+            for each in (theirs.audio, theirs.album)
+        ],
+        "removeArtwork": [
+            (mutation("removeArtwork"), {"in": {"id": each}})
             for each in (theirs.audio, theirs.album)
         ],
         "renameArtist": [(mutation("renameArtist"), {"in": {"id": theirs.artist, "name": "Mine"}})],

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "629c49fa23b6ee0d77401f194ec5852a8ba578e44ebab6924ce8de4cb4071607"
+STRUCTURE = "3c1c414ad85c81c47d709fd0c98fe28b6925a13114000dd124d9da4780a0cbff"
 SMALL = '''
 """The fields that read data."""
 type Query {
