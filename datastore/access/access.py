@@ -130,7 +130,8 @@ class Access(msgspec.Struct, frozen=True):
     @property
     def open_uploads(self) -> OpenUploads:
         """The uploads that the caller has open."""
-        return OpenUploads(self.table, self.clock, self.caller.user_id, self.upload_limits)
+        user, limits = self.caller.user_id, self.upload_limits
+        return OpenUploads(self.table, self.files, self.clock, user, limits)
 
     @property
     def payer(self) -> WorkPayer:

@@ -1,8 +1,8 @@
 """The uploads that a caller, or a group, has open: allowed by a form, and not used yet.
 
-Each takes a numbered place of the caller, and one of the group, until it is used or its form
-expires. There are only so many places, so their number is exact whatever happens at once, and a
-process that dies leaves nothing behind that does not expire.
+Each takes a numbered place of the caller, and one of the group, until it is used, its form expires
+or the pipeline of its execution is deleted. There are only so many places, so their number is exact
+whatever happens at once, and a process that dies leaves nothing behind that does not expire.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -14,10 +14,11 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import PenstockError, QuotaExceeded, Unavailable
+from penstock.datastore.objects.port import Files
 from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts
-from penstock.datastore.table.layout import OPEN_UPLOAD
+from penstock.datastore.table.layout import OPEN_UPLOAD, PIPELINE
 from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import (
     TTL,
@@ -47,6 +48,8 @@ WAITING: Final = "waiting"
 AWAITED: Final = "uploadUntil"
 """The attribute of an execution with the expiry of the form that it awaits."""
 
+MAX_KEYS: Final = 100
+
 UploadKind: TypeAlias = Literal["execution", "audio", "dataset", "playlist", "cover"]
 
 
@@ -61,13 +64,14 @@ class OpenedUpload(NamedTuple):
     """An upload that a form allows until `expires_at`.
 
     `id` names it among the uploads of its kind. `watched` is the key of the row by which its use
-    shows, if there is one; that of an execution has the same `expires_at`.
+    shows, if there is one; that of an execution has the same `expires_at`, and a `pipeline`.
     """
 
     kind: UploadKind
     id: str
     expires_at: datetime
     watched: Key | None = None
+    pipeline: str | None = None
 
     @property
     def subject(self) -> str:
@@ -100,11 +104,41 @@ class _Candidate(NamedTuple):
     used: str | None = None
 
 
+class _UsedUpload(NamedTuple):
+    """The row of an upload that is open no more, and the key that its form may write still."""
+
+    row: Attributes
+    form_key: str | None = None
+
+
+class _WaitingExecution(NamedTuple):
+    """The row of an upload, its execution, unless that was removed, and the pipeline's key."""
+
+    row: Attributes
+    execution: Attributes | None
+    pipeline: Key
+
+    @property
+    def form_key(self) -> str | None:
+        """The key that the form writes; that of an execution that was removed writes none."""
+        found = self.execution
+        if found is None:
+            return None
+        pipeline, version = str(found["pipelineId"]), _number(found["pipelineVersion"])
+        return input_form_key(pipeline, version, str(found["ingest"]))
+
+
+def input_form_key(pipeline: str, version: int, ingest: str) -> str:
+    """The key under which the input of an execution is uploaded; `ingest` is its name there."""
+    return f"pipelines/{pipeline}/{version}/ingest/{pipeline}-{version}-{ingest}.txt"
+
+
 @dataclass(frozen=True, slots=True)
 class OpenUploads:
     """The open uploads of one caller."""
 
     table: Table
+    files: Files
     clock: Clock
     user: str
     limits: UploadLimits
@@ -183,6 +217,8 @@ class OpenUploads:
                 "watchedSk": upload.watched.sk,
                 "opening": iso_timestamp(upload.expires_at),
             }
+        if upload.pipeline is not None:
+            fields["pipeline"] = upload.pipeline
         more: Item = {"groupPk": keys[1].pk, "groupSk": keys[1].sk} if len(keys) > 1 else {}
         free = AnyOf((Missing(), Compare(TTL, "<=", self._now)))
         return [
@@ -197,45 +233,62 @@ class OpenUploads:
         return int(self.clock.now().timestamp())
 
     async def _find_candidate(self, holder: _Holder) -> _Candidate:
-        """Choose a place that is free, or whose upload was used; QuotaExceeded without any."""
+        """Choose a place that is free, or whose upload was used; QuotaExceeded without any.
+
+        A form that may write still writes nothing from then on, before its place is another's.
+        """
         rows = {str(row["sk"]): row for row in await self._rows(holder)}
         free = [
             _Candidate(number)
             for number in range(holder.most)
             if holder.place(number).sk not in rows
         ]
-        if not free:
-            numbers = {holder.place(number).sk: number for number in range(holder.most)}
-            free = [
-                _Candidate(numbers[str(row["sk"])], str(row["subject"]))
-                for row in await self._find_used(list(rows.values()))
-                if row["sk"] in numbers
-            ]
-        if not free:
+        if free:
+            return free[randrange(len(free))]  # noqa: S311 - no secret
+        numbers = {holder.place(number).sk: number for number in range(holder.most)}
+        used = [
+            one for one in await self._find_used(list(rows.values())) if one.row["sk"] in numbers
+        ]
+        if not used:
             raise holder.full_error()
-        return free[randrange(len(free))]  # noqa: S311 - no secret
+        chosen = used[randrange(len(used))]  # noqa: S311 - no secret
+        if chosen.form_key is not None:
+            await self.files.refuse_uploads(chosen.form_key)
+        return _Candidate(numbers[str(chosen.row["sk"])], str(chosen.row["subject"]))
 
     async def _rows(self, holder: _Holder) -> list[Attributes]:
         """Read the places that are taken by forms that have not expired."""
         rows = await _read_places(self.table, holder.partition)
         return [row for row in rows if _number(row[TTL]) > self._now]
 
-    async def _find_used(self, rows: Sequence[Attributes]) -> list[Attributes]:
-        """Return the rows whose uploads were used, as the rows show that they watch."""
-        watching: dict[Key, list[Attributes]] = {}
+    async def _find_used(self, rows: Sequence[Attributes]) -> list[_UsedUpload]:
+        """Return the rows of uploads that were used, or whose pipelines were deleted."""
+        watching = {
+            Key(str(row["watchedPk"]), str(row["watchedSk"])): None
+            for row in rows
+            if "watchedPk" in row
+        }
+        found = await self._read_all(list(watching))
+        used: list[_UsedUpload] = []
+        waiting: list[_WaitingExecution] = []
         for row in rows:
-            if "watchedPk" in row:
-                key = Key(str(row["watchedPk"]), str(row["watchedSk"]))
-                watching.setdefault(key, []).append(row)
-        keys = list(watching)
-        used: list[Attributes] = []
-        for start in range(0, len(keys), 100):
-            part = keys[start : start + 100]
-            found = (await self.table.get(part, consistent=True)).items
-            used += [
-                row for key in part for row in watching[key] if self._is_used(row, found.get(key))
-            ]
-        return used
+            if "watchedPk" not in row:
+                continue
+            watched = found.get(Key(str(row["watchedPk"]), str(row["watchedSk"])))
+            if self._is_used(row, watched):
+                used.append(_UsedUpload(row))
+            elif (pipeline := _pipeline_of(row, watched)) is not None:
+                waiting.append(_WaitingExecution(row, watched, pipeline))
+        pipelines = await self._read_all(list({one.pipeline: None for one in waiting}))
+        orphans = [one for one in waiting if _is_gone(pipelines.get(one.pipeline))]
+        return [*used, *(_UsedUpload(one.row, one.form_key) for one in orphans)]
+
+    async def _read_all(self, keys: Sequence[Key]) -> dict[Key, Attributes]:
+        found: dict[Key, Attributes] = {}
+        for start in range(0, len(keys), MAX_KEYS):
+            part = keys[start : start + MAX_KEYS]
+            found |= (await self.table.get(part, consistent=True)).items
+        return found
 
     def _is_used(self, row: Attributes, watched: Attributes | None) -> bool:
         if str(row["subject"]).startswith("audio:"):
@@ -246,6 +299,16 @@ class OpenUploads:
         awaited = row.get("opening", watched.get(AWAITED))
         is_awaited = watched.get("state") == WAITING and watched.get(AWAITED) == awaited
         return not is_awaited or "readyAt" in watched
+
+
+def _is_gone(pipeline: Attributes | None) -> bool:
+    return pipeline is None or "deletedAt" in pipeline
+
+
+def _pipeline_of(row: Attributes, execution: Attributes | None) -> Key | None:
+    """The key of the pipeline; places of an earlier release do not name it."""
+    named = row.get("pipeline") or (execution or {}).get("pipelineId")
+    return None if named is None else PIPELINE.latest.key(id=str(named))
 
 
 async def find_places_of_group(table: Table, group: GroupPath) -> list[Delete]:

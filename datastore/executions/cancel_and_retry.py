@@ -116,7 +116,7 @@ class ChangeExecutions:
         """The upload of a retry; its id is its own, so that no concurrent retry closes it."""
         own = f"{id}:{self.access.clock.new_id()}"
         watched = EXECUTION.key(id=id, pipeline=pipeline.id)
-        return OpenedUpload("execution", own, expires_at, watched)
+        return OpenedUpload("execution", own, expires_at, watched, pipeline.id)
 
     async def _change(
         self,

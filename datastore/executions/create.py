@@ -199,7 +199,7 @@ class CreateExecutions:
     async def _open_upload(self, pipeline: Pipeline, id: str, expires_at: datetime) -> None:
         """Count the upload of the input until it is confirmed, or its form expires."""
         watched = EXECUTION.key(id=id, pipeline=pipeline.id)
-        opened = OpenedUpload("execution", id, expires_at, watched)
+        opened = OpenedUpload("execution", id, expires_at, watched, pipeline.id)
         await self.access.open_uploads.open(opened, pipeline.owner)
 
     async def _commit(

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.open_uploads import input_form_key
 from penstock.datastore.executions.access import require_whole_files
 from penstock.datastore.executions.records import (
     Execution,
@@ -32,8 +33,8 @@ AGAIN: Final = "_"
 
 def ingest_key(execution: Execution) -> str:
     """The key under which the input is uploaded."""
-    pipeline, version = execution.pipeline_id, execution.pipeline_version
-    return f"pipelines/{pipeline}/{version}/ingest/{pipeline}-{version}-{execution.ingest}.txt"
+    version = execution.pipeline_version
+    return input_form_key(execution.pipeline_id, version, execution.ingest)
 
 
 def next_ingest(execution: Execution) -> str:

@@ -14,7 +14,7 @@ from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.quota_kinds import QuotaKind
-from penstock.datastore.records import DatasetColumn, Pipeline, ValueType
+from penstock.datastore.records import DatasetColumn, Pipeline, State, ValueType
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table, Update
@@ -24,10 +24,19 @@ from tests.datastore.executions.sample_executions import (
     EVE,
     INPUT,
     begin_execution,
+    pipeline_in,
     put_file,
 )
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import SUPER, USA, Watch, create_groups, on_sqlite, without_moto
+from tests.support.table_interceptors import CutOffTable, ProcessDied
+
+
+@pytest.fixture
+async def other_pipeline(store: Store, pipeline: Pipeline) -> Pipeline:
+    """Another pipeline of the group."""
+    return await pipeline_in(store, name="Other trips")
+
 
 COLUMNS = [DatasetColumn(name="k", type=ValueType.STRING)]
 
@@ -332,3 +341,65 @@ async def test_a_form_writes_nothing_once_its_track_or_its_dataset_was_saved(sto
     writing = session.datasets.writing.with_attachment(checked.file)
     await writing.create(USA, {"name": "d", "tags": (), "content": checked.content}, None)
     assert form_is_refused(store, key)
+
+
+@on_sqlite
+@pytest.mark.parametrize("files", ["directory"], indirect=True)
+async def test_a_deleted_pipeline_gives_the_places_of_its_uploads_back_at_once(
+    store: Store, pipeline: Pipeline, other_pipeline: Pipeline
+) -> None:
+    store = with_limits(store, 2, 2)
+    made = [await begin_execution(store, pipeline) for _ in range(2)]
+    await expect_refusal(store, other_pipeline)
+    await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
+    assert await counts_of(store) == (0, 0)
+    assert not any(form_is_refused(store, ingest_key(one)) for one in made)
+    # Whoever takes such a place ends the form that has it first.
+    for taken in (1, 2):
+        await begin_execution(store, other_pipeline)
+        assert sum(form_is_refused(store, ingest_key(one)) for one in made) >= taken
+    await expect_refusal(store, other_pipeline)
+    await store.finish_deletes()
+    assert await counts_of(store) == (2, 2)
+
+
+@on_sqlite
+async def test_whoever_dies_while_a_pipeline_is_deleted_leaves_an_exact_count(
+    store: Store, pipeline: Pipeline, other_pipeline: Pipeline
+) -> None:
+    """Each death is after one more write, up to the end of the sweep that removes executions."""
+    limited = with_limits(store, 1, 1)
+    await begin_execution(limited, pipeline)
+    for writes in range(40):
+        killed = replace(limited, table=CutOffTable(store.table, writes))
+        try:
+            if await read_state(store, pipeline) is not None:
+                await killed.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
+            await killed.finish_deletes()
+        except ProcessDied:
+            is_there = await read_state(store, pipeline) is not None
+            assert await counts_of(limited) == (int(is_there), int(is_there))
+        else:
+            break
+    assert await counts_of(limited) == (0, 0)
+    await begin_execution(limited, other_pipeline)
+
+
+async def read_state(store: Store, pipeline: Pipeline) -> State | None:
+    """The state of a pipeline; None for one that was deleted."""
+    try:
+        return (await store.open_session(SUPER).pipelines.reading.one(pipeline.id)).state
+    except NotFound:
+        return None
+
+
+@on_sqlite
+async def test_the_execution_of_a_deleted_pipeline_of_an_earlier_release_is_not_open(
+    store: Store, pipeline: Pipeline
+) -> None:
+    await begin_execution(store, pipeline)
+    places = [key for key in await contents(store.table) if key.pk.startswith("FU:")]
+    await store.table.transact([Update(key=key, remove=("pipeline",)) for key in places])
+    assert await counts_of(store) == (1, 1)
+    await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
+    assert await counts_of(store) == (0, 0)

@@ -156,7 +156,7 @@ async def test_open_uploads_of_a_deleted_group_take_no_place_of_the_next(
 ) -> None:
     await create_groups(store)
     ada = store.open_session(ADA)
-    uploads = OpenUploads(store.table, store.clock, "bob", store.upload_limits)
+    uploads = OpenUploads(store.table, store.files, store.clock, "bob", store.upload_limits)
     for _ in range(3):
         await ada.dataset_files.upload(NORTHWEST)
     if emptied:
