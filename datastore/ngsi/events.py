@@ -6,7 +6,7 @@ A segment has one event in each line. It is written once, and read again after a
 import gzip
 import zlib
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -25,6 +25,9 @@ Json: TypeAlias = Any
 
 MAX_NESTING: Final = 64
 """The deepest nesting of a value, twice that of an item; deeper values cannot be decoded."""
+
+MAX_KEPT_NESTING: Final = 256
+"""The deepest nesting of an unreadable entity: a dead letter is decoded wherever it is read."""
 
 _SEPARATOR = "\x1f"
 
@@ -80,6 +83,22 @@ def identity_digest(*parts: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def is_nested_deeper(value: Json, most: int) -> bool:
+    """Whether objects and lists lie in each other more than `most` levels deep, however deep."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [inner for each in level for inner in _members(each)]
+        if not level:
+            return False
+    return True
+
+
+def _members(value: Json) -> Iterable[Json]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
 def text_of(value: Json) -> str | None:
     """A value as text: numbers, truth values and objects as compact JSON.
 
@@ -95,7 +114,8 @@ def native_value(value: Json) -> Value:
     try:
         converted = _convert_value(value)
         limits.value_size(converted)
-    except (LimitExceeded, ValueError):
+    except (LimitExceeded, ValueError, ArithmeticError):
+        # A Decimal takes no exponent of 19 digits or more.
         return text_of(value)
     return converted
 
@@ -148,7 +168,7 @@ class LineFiles(Generic[T]):
             if len(packed) > THREADED_BYTES:
                 return await to_thread(self._decompress_lines, packed)
             return self._decompress_lines(packed)
-        except (OSError, EOFError, zlib.error, msgspec.MsgspecError) as error:
+        except (OSError, EOFError, zlib.error, msgspec.MsgspecError, RecursionError) as error:
             raise DamagedLines(f"The file {key} is damaged.") from error
 
     def _decompress_lines(self, packed: bytes) -> list[T]:

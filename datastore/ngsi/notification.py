@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -14,7 +14,15 @@ import msgspec
 
 from penstock.datastore.errors import BadArgument, LimitExceeded
 from penstock.datastore.ngsi.entities import MAX_IDENTIFIER, read_entity, read_legacy_entity
-from penstock.datastore.ngsi.events import EntityUpdate, Json, Poison, identity_digest, read_json
+from penstock.datastore.ngsi.events import (
+    MAX_KEPT_NESTING,
+    EntityUpdate,
+    Json,
+    Poison,
+    identity_digest,
+    is_nested_deeper,
+    read_json,
+)
 from penstock.datastore.ngsi.linked_data.entities import read_linked_entity
 from penstock.datastore.ngsi.linked_data.signs import (
     FORMAT_HEADER,
@@ -42,6 +50,7 @@ CUSTOM_FORMAT: Final = "custom"
 """The value of `Ngsiv2-AttrsFormat` under which Orion sends what a template says."""
 
 _SIMPLIFIED: Final = ("simplified", "keyvalues")
+_TOO_DEEP: Final = "it is nested too deep"
 _SERVICE = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}")
 _PATH = re.compile(rf"/|(/[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}){{1,{MAX_LEVELS}}}")
 
@@ -189,11 +198,13 @@ def read_notification(heading: NotificationHeaders, body: bytes) -> Notification
         raise LimitExceeded("entities of a notification", MAX_ENTITIES, len(entities))
     paths = _path_of_each_entity(heading.paths, len(entities))
     named = (heading.service, *heading.paths, content.subscription, correlator or str(uuid4()))
+    entries = [*map(content.read, entities)]
+    _check_nesting(entries)
     return Notification(
         heading.service,
         identity_digest(*named, sha256(body).hexdigest()),
         correlator is not None,
-        tuple(zip(paths, map(content.read, entities), strict=True)),
+        tuple(zip(paths, entries, strict=True)),
         heading.time_index,
     )
 
@@ -286,6 +297,13 @@ def _is_normalized(entity: Json, form: Format | None) -> bool:
     return all(isinstance(value, dict) and "value" in value for value in attributes)
 
 
+def _check_nesting(entries: Iterable[EntityUpdate | Poison]) -> None:
+    """Refuse what a dead letter could not show; an entity that can be read is not so deep."""
+    for entry in entries:
+        if isinstance(entry, Poison) and is_nested_deeper(entry.payload, MAX_KEPT_NESTING):
+            raise BadArgument(f"The body is not JSON: {_TOO_DEEP}.")
+
+
 def _path_of_each_entity(paths: tuple[str, ...], entities: int) -> tuple[str, ...]:
     if len(paths) == 1:
         return paths * entities
@@ -295,4 +313,4 @@ def _path_of_each_entity(paths: tuple[str, ...], entities: int) -> tuple[str, ..
 
 
 def _error_text(error: Exception) -> str:
-    return "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+    return _TOO_DEEP if isinstance(error, RecursionError) else str(error)

@@ -106,7 +106,11 @@ def _is_concise_attribute(attribute: Json) -> bool:
     A value of NGSIv2 may have the same members, but not beside a URI as the entity's id.
     """
     if isinstance(attribute, list):
-        return bool(attribute) and all(map(_is_concise_attribute, attribute))
+        return bool(attribute) and all(map(_is_concise_instance, attribute))
+    return _is_concise_instance(attribute)
+
+
+def _is_concise_instance(attribute: Json) -> bool:
     return (
         isinstance(attribute, dict)
         and "value" in attribute

@@ -72,6 +72,27 @@ def test_a_value_that_is_nested_too_deep_is_poison() -> None:
     assert "64 levels" in poison({"id": "a", "t": deep}, ngsiv2_attrsformat="keyValues")
 
 
+NESTED = [b"[%s]", b'{"b": %s}']
+
+
+@pytest.mark.parametrize("around", NESTED)
+@pytest.mark.parametrize("headers", [{}, {"content_type": "application/ld+json"}])
+def test_an_entity_of_some_hundred_levels_is_a_dead_letter_and_of_more_is_no_notification(
+    around: bytes, headers: dict[str, str]
+) -> None:
+    ((_, entry),) = read(_nested_entity(around, 250), **headers).entries
+    assert isinstance(entry, Poison)
+    for levels in (257, 400, 900):
+        with pytest.raises(BadArgument, match="nested too deep"):
+            read(_nested_entity(around, levels), **headers)
+
+
+def _nested_entity(around: bytes, levels: int) -> bytes:
+    before, after = around.split(b"%s")
+    value = before * levels + b"1" + after * levels
+    return b'{"data": [{"id": "urn:x:1", "type": "T", "a": ' + value + b"}]}"
+
+
 @pytest.mark.parametrize("element", [1, {}, {"contextElement": {"id": "a", "attributes": {}}}])
 def test_a_legacy_response_that_cannot_be_understood_is_poison(element: Any) -> None:
     ((_, entry),) = read({"contextResponses": [element]}).entries
