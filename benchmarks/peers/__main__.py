@@ -12,9 +12,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.peers.competitors import LaunchOptions, Peer, peers
+from benchmarks.peers.competitors import Interpreters, LaunchOptions, Peer, peers
 from benchmarks.peers.emulator import NoEmulator, fill, run_emulator
-from benchmarks.peers.environments import NotInstalled, node, node_version, python_of
+from benchmarks.peers.environments import (
+    NotInstalled,
+    bun,
+    go_server,
+    node,
+    python_of,
+    versions_of,
+)
 from benchmarks.peers.load_generator import WrongAnswer
 from benchmarks.peers.processes import NotStarted, cores, stay_on
 from benchmarks.peers.query_shapes import SHAPES
@@ -23,6 +30,10 @@ from benchmarks.peers.results_page import describe_run, replace_between_marks, t
 from benchmarks.peers.rounds import Length, MeasurementPlan, Sample, measure_rounds
 
 MODES = ("memory", "store")
+WITHOUT_GO = (
+    "The server in Go is left out: it needs Debian's packages golang-go and "
+    "golang-github-graph-gophers-graphql-go-dev."
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,19 +46,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> int:
-    found = node()
+    found = Interpreters(node(), bun(), go_server())
     others = [python_of(path) for path in options.python]
     chosen = [peer for peer in peers(found, others) if _is_wanted(peer, options.peers)]
+    if found.go_server is None:
+        print(WITHOUT_GO, file=sys.stderr)
     shapes = [shape for shape in SHAPES if shape.name in options.shapes]
     length = Length(options.warm_up, options.seconds, options.connections)
     plan = MeasurementPlan(chosen, shapes, options.rounds, length, options.alike)
-    versions = {"Python": platform.python_version(), "Node": node_version(found)}
-    texts = {"machine": describe_run(versions, options.rounds, length, options.latency)}
+    versions = {"Python": platform.python_version(), **versions_of(found)}
+    texts = {}
     mark = "alike" if options.alike else "peers"
     stay_on(cores()[1])
     for mode in options.modes:
+        machine = describe_run(versions, options.rounds, length, _latency(options, mode))
         samples = _run(plan, mode, options.latency)
-        texts[mode] = tables(samples, mode, chosen, shapes)
+        texts[mode] = f"{machine}\n\n{tables(samples, mode, chosen, shapes)}"
     print("\n\n".join(texts.values()))
     if options.write:
         page = options.write.read_text()
@@ -57,8 +71,14 @@ def _measure(options: argparse.Namespace) -> int:
     return 0
 
 
+def _latency(options: argparse.Namespace, mode: str) -> float | None:
+    return None if mode == "memory" else options.latency
+
+
 def _run(plan: MeasurementPlan, mode: str, latency: float) -> list[Sample]:
     data, samples = make_data(), []
+    if mode != "memory":
+        plan = plan._replace(peers=[peer for peer in plan.peers if peer.in_store])
     console = Console(stderr=True)
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -13,6 +13,8 @@ from typing import NamedTuple
 RECEIVED = 65536
 PATIENCE = 30.0
 _END = b"\r\n\r\n"
+_LAST_CHUNK = b"\r\n0\r\n\r\n"
+"""The end of an answer in chunks; JSON on one line does not contain it."""
 
 
 class WrongAnswer(Exception):
@@ -47,8 +49,7 @@ def send_once(port: int, asked: bytes) -> tuple[int, bytes]:
             if not part:
                 raise WrongAnswer(f"the connection ended after {answer[:200]!r}")
             answer += part
-    head, _, body = answer.partition(_END)
-    return int(head.split(b" ", 2)[1]), body
+    return int(answer.split(b" ", 2)[1]), _body_of(answer)
 
 
 class LoadGenerator:
@@ -124,7 +125,8 @@ class _Connection:
         self._number, self._request = 0, b""
         self._kept: list[bytes] | None = None
         self._missing: int | None = None
-        self._head = b""
+        self._head = self._tail = b""
+        self._is_chunked = False
         self._sent = 0.0
 
     @property
@@ -148,9 +150,10 @@ class _Connection:
             self._head += part
             if _END not in self._head:
                 return None
-            if not self._head.startswith(b"HTTP/1.1 200"):
-                raise WrongAnswer(repr(self._head[:300]))
-            self._missing, self._head = _missing_bytes(self._head), b""
+            self._missing = self._begin_answer()
+        elif self._is_chunked:
+            self._tail = (self._tail + part)[-len(_LAST_CHUNK) :]
+            self._missing = int(self._tail != _LAST_CHUNK)
         else:
             self._missing -= len(part)
         if self._missing:
@@ -158,20 +161,48 @@ class _Connection:
         self._missing = None
         took = perf_counter() - self._sent
         if self._kept is not None:
-            self._samples.bodies[self._number] = b"".join(self._kept).partition(_END)[2]
+            self._samples.bodies[self._number] = _body_of(b"".join(self._kept))
         return took
+
+    def _begin_answer(self) -> int:
+        """Read the head of an answer; return the number of bytes that it lacks."""
+        answer, self._head = self._head, b""
+        if not answer.startswith(b"HTTP/1.1 200"):
+            raise WrongAnswer(repr(answer[:300]))
+        self._is_chunked, self._tail = _is_chunked(answer), answer[-len(_LAST_CHUNK) :]
+        return _missing_bytes(answer)
 
     def close(self) -> None:
         self._connection.close()
 
 
 def _missing_bytes(answer: bytes) -> int:
-    """The number of bytes that an answer lacks; 1 while its header is incomplete."""
+    """The number of bytes that an answer lacks; 1 as long as nobody knows it."""
     head, found, body = answer.partition(_END)
     if not found:
         return 1
+    if _is_chunked(answer):
+        return int(not answer.endswith(_LAST_CHUNK))
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length":
             return int(value) - len(body)
     raise WrongAnswer(f"an answer without Content-Length: {head!r}")
+
+
+def _is_chunked(answer: bytes) -> bool:
+    return b"\r\ntransfer-encoding: chunked\r\n" in answer.partition(_END)[0].lower() + b"\r\n"
+
+
+def _body_of(answer: bytes) -> bytes:
+    """The body of a whole answer, without the sizes of its chunks."""
+    body = answer.partition(_END)[2]
+    if not _is_chunked(answer):
+        return body
+    parts = []
+    while body:
+        size, _, rest = body.partition(b"\r\n")
+        length = int(size, 16)
+        parts.append(rest[:length])
+        body = rest[length + 2 :] if length else b""
+    return b"".join(parts)

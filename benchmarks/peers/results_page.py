@@ -45,14 +45,15 @@ def promises(
 
 
 def describe_run(
-    versions: Mapping[str, str], rounds: int, length: Length, milliseconds: float
+    versions: Mapping[str, str], rounds: int, length: Length, milliseconds: float | None
 ) -> str:
-    """The machine and the measurement, in a sentence or two."""
+    """The machine and the measurement; `milliseconds` is the latency of a store."""
+    latency = "" if milliseconds is None else f"; latency of the store {milliseconds:g} ms"
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (
         f"{cpu_model()}, {os.cpu_count()} cores, Linux {platform.release()}; {named}. "
         f"{rounds} rounds of {length.seconds:g} s after {length.warm_up:g} s of warm-up over "
-        f"{length.connections} connections; latency of the store {milliseconds:g} ms. "
+        f"{length.connections} connections{latency}. "
         f"Load of the machine before: {os.getloadavg()[0]:.1f}."
     )
 

@@ -85,7 +85,8 @@ def measure_rounds(
     draw = alike_calls if plan.is_alike else draw_calls
     calls = {shape.name: draw(shape.name) for shape in plan.shapes}
     for number in range(plan.rounds):
-        with run_servers(plan.peers, place) as servers:
+        peers = [peer for peer in plan.peers if peer.takes_part(number)]
+        with run_servers(peers, place) as servers:
             for shape in plan.shapes:
                 for server in rotate(servers, number):
                     tell(f"round {number + 1}, {shape.title}: {server.peer.title}")
@@ -114,7 +115,9 @@ class CheckedStream:
         self._calls = calls
         self._answers = answers
         peer = server.peer
-        self._to = Destination(server.port, peer.by_document, peer.knows_digests, tokens)
+        self._to = Destination(
+            server.port, peer.by_document, peer.knows_digests, tokens, peer.takes_get
+        )
         self.requests = [encode(call, self._to) for call in calls]
 
     def check_each_document(self) -> None:
@@ -177,7 +180,11 @@ def latency_at(loaded: LoadResult, share: float) -> float:
 def run_servers(peers: Sequence[Peer], place: LaunchOptions) -> Iterator[list[RunningServer]]:
     core, _ = cores()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    environment = kept | CREDENTIALS | {"NODE_ENV": "production", "PYTHONPATH": str(ROOT)}
+    environment = (
+        kept
+        | CREDENTIALS
+        | {"NODE_ENV": "production", "GRAPHILE_ENV": "production", "PYTHONPATH": str(ROOT)}
+    )
     with ExitStack() as stack:
         servers = []
         for peer in peers:

@@ -20,11 +20,13 @@ PLACES = {
     "penstock": "benchmarks.peers.penstock_app",
     "penstock_quiet": "benchmarks.peers.penstock_app",
     "handwritten": "benchmarks.peers.handwritten",
+    "handwritten_granian": "benchmarks.peers.handwritten",
     "strawberry_default": "benchmarks.peers.python_peers",
     "strawberry_cached": "benchmarks.peers.python_peers",
     "ariadne_cached": "benchmarks.peers.python_peers",
 }
-OURS = ("penstock", "penstock_quiet", "handwritten")
+OURS = ("penstock", "penstock_quiet", "handwritten", "handwritten_granian")
+_ON_GRANIAN = "_granian"
 _MAX_CONNECTIONS = 1_000
 
 
@@ -41,12 +43,23 @@ def main() -> None:
 
 
 async def _serve(peer: str, served: PeerOptions, port: int) -> None:
-    opened = getattr(import_module(PLACES[peer]), peer)
+    opened = getattr(import_module(PLACES[peer]), peer.removesuffix(_ON_GRANIAN))
     async with opened(served) as app:
         if peer in OURS:
             settle_garbage_collector()
+        if peer.endswith(_ON_GRANIAN):
+            await _serve_on_granian(app, port)
+            return
         guarded = peer.startswith("penstock")
         await uvicorn.Server(_config(app, port, guarded=guarded)).serve()
+
+
+async def _serve_on_granian(app: ASGIApp, port: int) -> None:
+    """Serve in this process, so that all its threads count."""
+    # Only the environment of the peers has it.
+    granian, embedded = import_module("granian.constants"), import_module("granian.server.embed")
+    server = embedded.Server(app, port=port, interface=granian.Interfaces.ASGINL, log_enabled=False)
+    await server.serve()
 
 
 def _config(app: ASGIApp, port: int, *, guarded: bool) -> uvicorn.Config:

@@ -51,6 +51,7 @@ class Destination(NamedTuple):
     by_document: bool
     knows_digests: bool
     tokens: Sequence[str]
+    takes_get: bool = True
 
 
 def draw_calls(shape: str, size: int = SIZE, items: int = ITEMS) -> list[Call]:
@@ -89,7 +90,7 @@ def encode(call: Call, to: Destination) -> bytes:
     """The bytes of a request."""
     document = call.document
     path = f"/{document.name}" if to.by_document else "/graphql"
-    is_get = document.is_persisted and call.client is not None
+    is_get = document.is_persisted and call.client is not None and to.takes_get
     if is_get:
         path += "?" + _search(call, knows_digests=to.knows_digests)
         body = b""

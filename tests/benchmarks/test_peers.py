@@ -17,7 +17,7 @@ from strawberry import Schema
 from strawberry.types import ExecutionResult
 
 from benchmarks.peers import strawberry_types
-from benchmarks.peers.competitors import HERE, LaunchOptions, command, peers
+from benchmarks.peers.competitors import HERE, Interpreters, LaunchOptions, command, peers
 from benchmarks.peers.documents import DOCUMENTS, Document, Style, documents_of
 from benchmarks.peers.handwritten import Handwritten, Rows
 from benchmarks.peers.load_generator import (
@@ -49,6 +49,7 @@ from penstock.datastore.table.port import Put
 from penstock.schema.engine.documents import core_schema
 from tests.support.stores import open_table
 
+ENGINES = Interpreters("/node", "/bun", "/go-server")
 TITLES = {"penstock": "Penstock", "mercurius": "Mercurius"}
 COLUMNS = {"one": "one object"}
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
@@ -191,6 +192,9 @@ def test_a_document_with_a_digest_is_sent_by_get() -> None:
     ]
     without = encode(call, Destination(8000, False, False, tokens)).decode()
     assert "&query=query%20OneCard" in without
+    by_post = encode(call, Destination(8000, False, False, tokens, takes_get=False)).decode()
+    assert by_post.startswith("POST /graphql HTTP/1.1\r\n")
+    assert orjson.loads(by_post.rpartition("\r\n")[2])["query"] == document.text
     by_hand = encode(call, Destination(8000, True, False, tokens)).decode()
     assert by_hand.startswith("GET /one-card?")
     registered = encode_registration(document, Destination(8000, False, True, tokens))
@@ -236,8 +240,19 @@ def serve_pieces(answers: list[bytes], connections: int) -> Iterator[int]:
         accepting.result(10)
 
 
-def test_answers_are_read_to_their_end_and_counted() -> None:
-    pieces = [b"HTTP/1.1 200 OK\r\nContent-", b"Length: 10\r\n\r\n12345", b"67890"]
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b"HTTP/1.1 200 OK\r\nContent-", b"Length: 10\r\n\r\n12345", b"67890"],
+        [
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n5\r",
+            b"\n67890\r\n0\r",
+            b"\n\r\n",
+        ],
+    ],
+    ids=["with a length", "in chunks"],
+)
+def test_answers_are_read_to_their_end_and_counted(pieces: list[bytes]) -> None:
     with serve_pieces(pieces, connections=3) as port:
         asked = request(port, "/graphql", b"{}", {"X": "y"})
         assert send_once(port, asked) == (200, b"1234567890")
@@ -308,9 +323,15 @@ def test_promises_are_held_against_the_middle() -> None:
 
 
 def test_promises_are_of_servers_and_shapes_that_there_are() -> None:
-    names = {peer.name for peer in peers("node")}
+    names = {peer.name for peer in peers(ENGINES)}
     assert {promise.than for promise in PROMISES} <= names
     assert {promise.shape for promise in PROMISES} == {shape.name for shape in SHAPES}
+
+
+def test_slower_servers_take_part_in_three_rounds() -> None:
+    by_name = {peer.name: peer for peer in peers(ENGINES)}
+    assert [by_name["yoga"].takes_part(number) for number in range(4)] == [True, True, True, False]
+    assert all(by_name[name].takes_part(6) for name in ("penstock", "mercurius", "go"))
 
 
 def test_each_round_begins_with_another_server() -> None:
@@ -323,7 +344,7 @@ def test_each_round_begins_with_another_server() -> None:
 
 
 def test_a_command_says_where_the_records_are(tmp_path: Path) -> None:
-    by_name = {peer.name: peer for peer in peers("node", [("/py", "3.13.0")])}
+    by_name = {peer.name: peer for peer in peers(ENGINES, [("/py", "3.13.0")])}
     memory, store = (
         LaunchOptions(1, tmp_path, None),
         LaunchOptions(1, tmp_path, "http://127.0.0.1:2"),
@@ -333,11 +354,16 @@ def test_a_command_says_where_the_records_are(tmp_path: Path) -> None:
     assert other[-2:] == ["--endpoint", "http://127.0.0.1:2"]
     assert command(by_name["apollo"], memory)[2:4] == ["apollo", "1"]
     assert len(command(by_name["apollo"], store)) == len(command(by_name["apollo"], memory)) + 2
+    on_bun = command(by_name["yoga_bun"], memory)
+    assert (on_bun[0], on_bun[2:4]) == ("/bun", ["yoga", "1"])
+    assert command(by_name["go"], memory)[:2] == ["/go-server", "1"]
+    without = peers(ENGINES._replace(go_server=None))
+    assert [peer.name for peer in peers(ENGINES) if peer not in without] == ["go"]
 
 
 def test_the_page_has_a_place_for_everything_that_is_written() -> None:
     page = PAGE.read_text()
-    for mark in ("machine", "memory", "store"):
+    for mark in ("memory", "store"):
         page = replace_between_marks(page, f"peers {mark}", f"new {mark}")
         assert f"<!-- begin peers {mark} -->\n\nnew {mark}\n\n<!-- end peers {mark} -->" in page
     with pytest.raises(ValueError, match="0 places"):

@@ -57,6 +57,10 @@ const peers = {
     });
     await app.listen(listening);
   },
+  async grafast() {
+    const { serveGrafast } = await import("./grafast.mjs");
+    await serveGrafast(typeDefs, source, listening);
+  },
 };
 
 await peers[peer]();
