@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
-from penstock.datastore.errors import ErrorCode, IllegalState, PenstockError
+from penstock.datastore.errors import ErrorCode, IllegalState, LimitExceeded, PenstockError
 from penstock.datastore.ngsi.commit import BatchCommitter
 from penstock.datastore.ngsi.counts import SegmentSettled, Settlement
 from penstock.datastore.ngsi.dead_letters import Refusal
@@ -22,6 +22,7 @@ from penstock.datastore.ngsi.hours.generations import hours_of, late_hours, rene
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit
 from penstock.datastore.ngsi.loading.lanes import DestinationLane, DestinationLanes
 from penstock.datastore.ngsi.loading.open_runs import OpenRun, PendingEvent, PendingEvents
+from penstock.datastore.ngsi.loading.portions import divide_events
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, WriteResult
 from penstock.datastore.ngsi.options import BatchingOptions
 from penstock.datastore.ngsi.reading.series import milliseconds_of
@@ -209,11 +210,26 @@ class RunLoader:
         return await self._attempt(entries, patient=True)
 
     async def _attempt(self, entries: PendingEvents, *, patient: bool) -> WriteResult:
-        events = [entry.event for entry in entries]
-        async with self._record_slots:
-            await self.committer.catalog.record_entities(events)
+        """Store events, portion by portion, so that the event loop waits for none of them long."""
+        stored = WriteResult()
+        for portion in divide_events([entry.event for entry in entries]):
+            await asyncio.sleep(0)
+            stored = stored.joined(await self._store_portion(portion, patient=patient))
+        return stored
+
+    async def _store_portion(self, events: Sequence[Event], *, patient: bool) -> WriteResult:
+        """Store events without those whose names the directory cannot list."""
         now, hours = milliseconds_of(self.committer.clock.now()), hours_of(events)
-        await renew_hours(self.committer.table, late_hours(hours, now))
+        try:
+            async with self._record_slots:
+                await self.committer.catalog.record_entities(events)
+            await renew_hours(self.committer.table, late_hours(hours, now))
+        except LimitExceeded as error:
+            if len(events) == 1:
+                return WriteResult(refused=[(events[0], Refusal.from_error(error))])
+            middle = len(events) // 2
+            one = await self._store_portion(events[:middle], patient=patient)
+            return one.joined(await self._store_portion(events[middle:], patient=patient))
         stored = await self.writer.store_events(events, patient=patient)
         self.busy.note(hours, now)
         return stored

@@ -8,7 +8,7 @@ import re
 from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import asin, cos, isfinite, radians, sin, sqrt
+from math import asin, cos, radians, sin, sqrt
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -41,8 +41,8 @@ class Point(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        found = isfinite(self.latitude) and isfinite(self.longitude)
-        return found and abs(self.latitude) <= MAX_LATITUDE and abs(self.longitude) <= MAX_LONGITUDE
+        # No number is too long for this, and none that is not finite passes.
+        return abs(self.latitude) <= MAX_LATITUDE and abs(self.longitude) <= MAX_LONGITUDE
 
 
 class Circle(NamedTuple):
@@ -174,13 +174,13 @@ def read_point(text: str | None) -> Point | None:
 def _read_geo_json(text: str) -> Point | None:
     try:
         value: Any = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     coordinates = value.get("coordinates") if value.get("type") == "Point" else None
     match coordinates:
         case [int() | float() as longitude, int() | float() as latitude, *_]:
-            found = Point(float(latitude), float(longitude))
-            return found if found.is_valid else None
+            found = Point(latitude, longitude)
+            return Point(*map(float, found)) if found.is_valid else None
     return None
 
 

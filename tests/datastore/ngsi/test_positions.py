@@ -51,6 +51,8 @@ POINTS = st.builds(Point, st.floats(-90, 90), st.floats(-180, 180))
         ('{"type":"Point","coordinates":["1","2"]}', None),
         ('{"type":"Point","coordinates":[1]}', None),
         ('{"type":"Point","coordinates":[1e400,2]}', None),
+        ('{"type":"Point","coordinates":[1%s,2]}' % ("0" * 400), None),
+        ('{"type":"Point","coordinates":[1,2,%s%s]}' % ("[" * 5000, "]" * 5000), None),
         ('{"type":"Polygon","coordinates":[[[1,2],[3,4],[5,6],[1,2]]]}', None),
         ("[1,2]", None),
     ],
