@@ -214,7 +214,7 @@ class RunLoader:
         stored = WriteResult()
         for portion in divide_events([entry.event for entry in entries]):
             await asyncio.sleep(0)
-            stored = stored.joined(await self._store_portion(portion, patient=patient))
+            stored = stored.join(await self._store_portion(portion, patient=patient))
         return stored
 
     async def _store_portion(self, events: Sequence[Event], *, patient: bool) -> WriteResult:
@@ -229,7 +229,7 @@ class RunLoader:
                 return WriteResult(refused=[(events[0], Refusal.from_error(error))])
             middle = len(events) // 2
             one = await self._store_portion(events[:middle], patient=patient)
-            return one.joined(await self._store_portion(events[middle:], patient=patient))
+            return one.join(await self._store_portion(events[middle:], patient=patient))
         stored = await self.writer.store_events(events, patient=patient)
         self.busy.note(hours, now)
         return stored

@@ -31,8 +31,8 @@ class WriteResult:
     items: int = 0
     refused: list[tuple[Event, Refusal]] = field(default_factory=list)
 
-    def joined(self, other: "WriteResult") -> "WriteResult":
-        """The result of both writes."""
+    def join(self, other: "WriteResult") -> "WriteResult":
+        """Return the result of both writes."""
         return WriteResult(self.items + other.items, [*self.refused, *other.refused])
 
 
@@ -87,7 +87,7 @@ class SampleWriter:
             return await self._store_alone(events[0], error, patient)
         middle = len(events) // 2
         one = await self.store_events(events[:middle], patient=patient)
-        return one.joined(await self.store_events(events[middle:], patient=patient))
+        return one.join(await self.store_events(events[middle:], patient=patient))
 
     async def _store_alone(self, event: Event, error: Exception, patient: bool) -> WriteResult:
         """Store an event with its large values in files, or refuse it if no table accepts it."""

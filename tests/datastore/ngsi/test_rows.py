@@ -144,7 +144,16 @@ def test_typed_values_are_those_of_the_table() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["1" * 39, "0." + "1" * 39, "1e126", "1e-131", "[" * 40 + "]" * 40, '{"":1}', "1e99999999999", "1e" + "9" * 21],
+    [
+        "1" * 39,
+        "0." + "1" * 39,
+        "1e126",
+        "1e-131",
+        "[" * 40 + "]" * 40,
+        '{"":1}',
+        "1e99999999999",
+        "1e" + "9" * 21,
+    ],
 )
 def test_what_a_table_cannot_hold_exactly_is_kept_as_its_text(text: str) -> None:
     assert values(read_json(text), layout=TYPED) == [text]
