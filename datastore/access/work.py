@@ -215,3 +215,7 @@ class WorkPayer(NamedTuple):
     def pay(self, seconds: float) -> None:
         """Pay for the processor time of the work beyond what was paid before."""
         self.work.owe(max(0, cpu_units(seconds) - self.prepaid))
+
+
+NOBODY: Final = WorkPayer()
+"""The payer of the server's own work."""

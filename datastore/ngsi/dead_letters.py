@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from penstock.datastore.access.work import NOBODY, WorkPayer, notification_units
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.ngsi.counts import ServicePathKey
@@ -20,12 +21,14 @@ from penstock.datastore.ngsi.events import (
     LineFiles,
     SegmentStruct,
     delete_old_files,
+    unpacked_size,
     write_json,
 )
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord as Record
+from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.table.commit import Write, already_done
 from penstock.datastore.table.items import load, overwrite, read_rows, resource_id
 from penstock.datastore.table.layout import DEAD_LETTER
@@ -240,9 +243,21 @@ class LetterFiles:
         await self.lines.write(file, dead)
         return file
 
-    async def read(self, letter: DeadLetter) -> list[DeadEvent]:
-        """Read the events of a letter from its file."""
-        found = await self.lines.read(letter.file)
+    async def read(self, letter: DeadLetter, payer: WorkPayer = NOBODY) -> list[DeadEvent]:
+        """Read the events of a letter from its file, at the turn of the user who pays for it.
+
+        It is paid by its size before it is read, and again before it is unpacked. Raises
+        RateLimited, NotFound and Unavailable.
+        """
+        stat = await self.lines.files.stat(letter.file)
+        units = notification_units(0 if stat is None else stat.size)
+        payer.work.spend_more(units)
+        packed = await self.lines.read_packed(letter.file)
+        whole = max(units, notification_units(unpacked_size(packed)))
+        payer.work.spend_more(whole - units)
+        found = await run_in_request_thread(
+            lambda _: self.lines.unpack(letter.file, packed), payer._replace(prepaid=whole)
+        )
         return found[letter.line : letter.line + letter.events]
 
     async def delete_before(self, moment: datetime) -> int:

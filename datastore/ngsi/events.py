@@ -138,6 +138,7 @@ THREADED_BYTES: Final = 64 * 1024
 LINES_THREADED: Final = 200
 
 _COMPRESSION_LEVEL = 1
+_SIZE_BYTES = 4
 
 
 class DamagedLines(Unavailable):
@@ -163,16 +164,26 @@ class LineFiles(Generic[T]):
 
     async def read(self, key: str) -> list[T]:
         """Read a file; raises NotFound, DamagedLines and Unavailable."""
-        packed = b"".join([chunk async for chunk in self.files.read(key)])
+        packed = await self.read_packed(key)
+        if unpacked_size(packed) > THREADED_BYTES:
+            return await to_thread(self.unpack, key, packed)
+        return self.unpack(key, packed)
+
+    async def read_packed(self, key: str) -> bytes:
+        """Read the bytes of a file as they are stored; raises NotFound and Unavailable."""
+        return b"".join([chunk async for chunk in self.files.read(key)])
+
+    def unpack(self, key: str, packed: bytes) -> list[T]:
+        """The values in the bytes of a file; raises DamagedLines."""
         try:
-            if len(packed) > THREADED_BYTES:
-                return await to_thread(self._decompress_lines, packed)
-            return self._decompress_lines(packed)
+            return self.decoder.decode_lines(gzip.decompress(packed))
         except (OSError, EOFError, zlib.error, msgspec.MsgspecError, RecursionError) as error:
             raise DamagedLines(f"The file {key} is damaged.") from error
 
-    def _decompress_lines(self, packed: bytes) -> list[T]:
-        return self.decoder.decode_lines(gzip.decompress(packed))
+
+def unpacked_size(packed: bytes) -> int:
+    """The bytes of the lines in a file, which stand at its end."""
+    return int.from_bytes(packed[-_SIZE_BYTES:], "little")
 
 
 async def walk_old_files(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from penstock.datastore.access.work import NOBODY, WorkPayer
 from penstock.datastore.errors import NotFound
 from penstock.datastore.ngsi.commit import BatchCommitter, IntakeBatch
 from penstock.datastore.ngsi.counts import IngestCounts
@@ -27,17 +28,17 @@ class LetterReplayer:
     in_flight: InFlightLimit
     hand_over: SegmentHandler
 
-    async def replay(self, letter: DeadLetter) -> ReplayResult:
+    async def replay(self, letter: DeadLetter, payer: WorkPayer = NOBODY) -> ReplayResult:
         """Replay a letter by the current rules, wholly or not at all.
 
         The events keep their time of arrival. A letter that somebody replayed already has the
         result of that replay; raises NotFound if there is none any more. Raises Unavailable also
-        if the process holds too many events already.
+        if the process holds too many events already, and RateLimited for a payer in debt.
         """
         load = EventAmount(letter.events)
         self.in_flight.acquire(letter.service, load)
         try:
-            return await self._replay_events(letter)
+            return await self._replay_events(letter, payer)
         except LetterGone:
             (found,) = await find_letters(self.committer.table, [letter.id])
             if isinstance(found, ReplayResult):
@@ -46,9 +47,9 @@ class LetterReplayer:
         finally:
             self.in_flight.release(letter.service, load)
 
-    async def _replay_events(self, letter: DeadLetter) -> ReplayResult:
+    async def _replay_events(self, letter: DeadLetter, payer: WorkPayer) -> ReplayResult:
         batch = IntakeBatch()
-        for dead in await self.committer.letter_files.read(letter):
+        for dead in await self.committer.letter_files.read(letter, payer):
             made = await self.router.route_event(reread_entity(dead))
             if isinstance(made, Event):
                 batch.events.append(made)

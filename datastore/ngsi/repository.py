@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import notification_units
+from penstock.datastore.access.work import WorkPayer, notification_units
 from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.errors import (
     ErrorCode,
@@ -77,7 +77,7 @@ class SinkAccess:
 
     destinations: Destinations = NO_DESTINATIONS
     options: SinkOptions = field(default_factory=SinkOptions)
-    replay: Callable[[DeadLetter], Awaitable[ReplayResult]] | None = None
+    replay: Callable[[DeadLetter, WorkPayer], Awaitable[ReplayResult]] | None = None
     poll_seconds: float = POLL_SECONDS
     backlog: Callable[[], SinkBacklog] | None = None
 
@@ -181,8 +181,8 @@ class IngestRepository:
         return await list_letters(self.access.table, (of.service, of.path), window)
 
     async def letter_events(self, letter: DeadLetter) -> list[DeadEvent]:
-        """Read the events of a letter; access was checked when the letter was read."""
-        return await LetterFiles.of(self.files).read(letter)
+        """Read the events of a letter, paid by their size; access was checked before."""
+        return await LetterFiles.of(self.files).read(letter, self.access.payer)
 
     async def replay(self, ids: Sequence[str]) -> LetterReplays:
         """Replay letters; the caller must be a contributor of each service path.
@@ -203,7 +203,7 @@ class IngestRepository:
             if self.ingest.replay is None:
                 raise Unavailable("This server takes no notifications.", retry_after=60)
             try:
-                replays.replayed.append(await self.ingest.replay(letter))
+                replays.replayed.append(await self.ingest.replay(letter, self.access.payer))
             except PenstockError as error:
                 replays.failures.append(ReplayFailure(letter.id, error.code, error.message))
         return replays
