@@ -41,6 +41,8 @@ PAGE: Final = 25
 PAGES: Final = 4
 """The pages of earlier runs that one call copies: it must end before its client gives up."""
 
+_MADE: Final = "consumersMade"
+
 FIRST: Final = "0000000000:"
 
 _SINK: Final = ManifestName(ROOT, "ngsi").text
@@ -70,22 +72,22 @@ class Consumers:
         access, name = self.runs.access, ManifestName(of.group, consumer)
         access.require_role(Role.ADMIN, of.group)
         rules.require_valid([("consumer", rules.new_name_problem(consumer))])
-        source = await Manifests(access).one(of)
-        if source.consumes is not None or of.text == _SINK:
-            words = "is a consumer itself, or the manifest of the NGSI sink"
-            raise Invalid([FieldProblem(["manifest"], words)])
-        if name.text == of.text:
-            raise _name_taken()
-        if name.text not in [ManifestName(of.group, each).text for each in source.consumers]:
-            if len(source.consumers) >= MAX_CONSUMERS:
-                limit, actual = "consumers of a manifest", len(source.consumers) + 1
-                raise LimitExceeded(limit, MAX_CONSUMERS, actual, ["consumer"])
+        async for _ in Attempts():
+            source = await self._find_source(of, name)
+            if name.text in _names_of_consumers(source):
+                break
             made = self._new_consumer(source, name, start)
             if dry_run:
                 if not await Manifests(access).is_free(name):
                     raise _name_taken()
                 return made
-            await self._insert(source, made)
+            try:
+                await self._insert(source, made)
+            except StaleRead:
+                continue
+            break
+        else:
+            raise Unavailable("Many consumers of the manifest are being made at once.")
         if not dry_run:
             await self._fill(source.full_name, name)
         return await Manifests(access).one(name)
@@ -116,6 +118,20 @@ class Consumers:
                 if run.processed_at is not None:
                     await self._copy(run, consumer)
 
+    async def _find_source(self, of: ManifestName, name: ManifestName) -> Manifest:
+        """Find the manifest; raises Invalid and LimitExceeded if it cannot have the consumer."""
+        source = await Manifests(self.runs.access).one(of)
+        if source.consumes is not None or of.text == _SINK:
+            words = "is a consumer itself, or the manifest of the NGSI sink"
+            raise Invalid([FieldProblem(["manifest"], words)])
+        if name.text == of.text:
+            raise _name_taken()
+        standing = _names_of_consumers(source)
+        if name.text not in standing and len(standing) >= MAX_CONSUMERS:
+            limit, actual = "consumers of a manifest", len(standing) + 1
+            raise LimitExceeded(limit, MAX_CONSUMERS, actual, ["consumer"])
+        return source
+
     def _new_consumer(self, source: Manifest, name: ManifestName, start: ConsumerStart) -> Manifest:
         """The manifest of a consumer that has no runs yet."""
         access = self.runs.access
@@ -129,6 +145,7 @@ class Consumers:
         )
 
     async def _insert(self, source: Manifest, made: Manifest) -> None:
+        """Insert a consumer; raises StaleRead if another was made since the manifest was read."""
         name = made.full_name
         begins: Item = {} if made.filled is None else {"filled": made.filled}
         row: Item = {
@@ -140,14 +157,17 @@ class Consumers:
             RUNS: 0,
             **begins,
         }
+        before = source.consumers_made
+        as_read = Compare(_MADE, "=", before) if before else Missing(_MADE)
         linked = Update(
             key=key_of_manifest(source.full_name),
             set={consumer_attribute(made.name): made.name},
-            condition=AllOf((Exists(), Missing(DELETING))),
+            add={_MADE: 1},
+            condition=AllOf((Exists(), Missing(DELETING), as_read)),
         )
         writes = [
+            Write(linked, lambda standing: _link_refusal(source, standing)),
             Write(Put(row, Missing()), lambda _: _name_taken()),
-            Write(linked, lambda _: unknown_manifest(source.full_name)),
             count_in_group(name.group, "grants", 1),
         ]
         await commit(self.runs.access.table, writes)
@@ -195,6 +215,16 @@ class Consumers:
     async def _copy(self, run: Run, consumer: str) -> None:
         copy = copy_for(self.runs.access, run, consumer)
         await insert_run(self.runs.access, copy, Action.COPY)
+
+
+def _names_of_consumers(source: Manifest) -> list[str]:
+    return [ManifestName(source.group, each).text for each in source.consumers]
+
+
+def _link_refusal(source: Manifest, standing: Item | None) -> Exception:
+    if standing is None or DELETING in standing:
+        return unknown_manifest(source.full_name)
+    return StaleRead()
 
 
 def _name_taken() -> Invalid:

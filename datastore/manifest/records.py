@@ -227,6 +227,7 @@ class Manifest(StoredRecord, frozen=True, kw_only=True):
     Without rules of retries a failed run may be claimed at once, and as often as one likes.
     `consumers` are the manifests that get its runs when they are processed; `consumes` is the one
     whose runs this one gets, and `filled` the position up to which it has the earlier ones.
+    `consumers_made` counts the consumers that it ever had.
     """
 
     group: GroupPath
@@ -237,6 +238,7 @@ class Manifest(StoredRecord, frozen=True, kw_only=True):
     shards: int = 0
     retries: RetryRules | None = None
     consumers: tuple[str, ...] = ()
+    consumers_made: int = 0
     consumes: str | None = None
     filled: str | None = None
 

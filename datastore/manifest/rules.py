@@ -14,6 +14,9 @@ MAX_PROSE = 8192
 MAX_SHRED_TYPES = 1000
 MAX_SHRED_BYTES = 200_000
 MAX_COUNTS = 50
+MAX_ALL_COUNTS = 100
+"""The counts that a run has of all its workers."""
+
 MAX_LEASE = 86_400
 MAX_NUMBER: Final = 2**63 - 1
 LAST_SECOND: Final = 9_999_999_999
@@ -98,6 +101,13 @@ def counts_problem(counts: Mapping[str, int] | None) -> str | None:
         return f"have a name that {found}"
     if any(not 0 <= count <= MAX_NUMBER for count in counts.values()):
         return f"must be 0 to {MAX_NUMBER}"
+    return None
+
+
+def all_counts_problem(counts: Mapping[str, int]) -> str | None:
+    """The problem of what a run would have with new counts beside those of before."""
+    if len(counts) > MAX_ALL_COUNTS:
+        return f"are more than {MAX_ALL_COUNTS}, with those reported before"
     return None
 
 

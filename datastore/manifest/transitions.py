@@ -302,4 +302,8 @@ def _output_problems(shred_types: tuple[str, ...], saved_to: str) -> rules.Named
 
 
 def _count_changes(run: Run, counts: Mapping[str, int] | None) -> Changes:
-    return {} if counts is None else {"counts": {**(run.counts or {}), **counts}}
+    if counts is None:
+        return {}
+    together = {**(run.counts or {}), **counts}
+    rules.require_valid([("counts", rules.all_counts_problem(together))])
+    return {"counts": together}

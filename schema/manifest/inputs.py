@@ -16,7 +16,13 @@ from penstock.datastore.manifest.retry_rules import (
     MAX_DELAY,
     RetryRules,
 )
-from penstock.datastore.manifest.rules import MAX_COUNTS, MAX_LEASE, MAX_NAME, MAX_PROSE
+from penstock.datastore.manifest.rules import (
+    MAX_ALL_COUNTS,
+    MAX_COUNTS,
+    MAX_LEASE,
+    MAX_NAME,
+    MAX_PROSE,
+)
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers.manifest import manifest_name
 from penstock.schema.core.context import Info, TagInput, input_records, unset_to_none
@@ -26,7 +32,7 @@ _FENCE = "The fence of the claim, as `claimRun` returned it."
 _LEASE = f"The length of the lease in seconds: 1 to {MAX_LEASE}; 300 if left out."
 _COUNTS = (
     f"The counts of the worker: at most {MAX_COUNTS} names. They are added to those reported "
-    "before."
+    f"before; a run has {MAX_ALL_COUNTS} in all."
 )
 _TAGS = f"The tags by which lists find the manifest run: at most {MAX_TAGS}, each key once."
 _BATCH = (

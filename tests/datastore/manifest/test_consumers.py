@@ -1,6 +1,6 @@
 """Consumers of a manifest: each gets every processed run once, and goes its own way."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -45,7 +45,7 @@ from tests.datastore.manifest.sample_runs import (
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import USA, Watch, caller, create_groups, on_sqlite
-from tests.support.table_interceptors import TracedTable
+from tests.support.table_interceptors import InterceptedTable, TracedTable
 
 LAKE = ManifestName(USA, "Lake")
 BEGINNING, NOW = ConsumerStart.BEGINNING, ConsumerStart.NOW
@@ -261,6 +261,50 @@ async def test_consumers_that_make_no_sense_are_refused_and_change_nothing(
     with pytest.raises(LimitExceeded):
         await session.run_consumers.create(SNOW, "fourth", NOW)
     assert await contents(store.table) == before
+
+
+class RacedTable(InterceptedTable):
+    """A table whose next write comes after a call of somebody else."""
+
+    before: Callable[[], Awaitable[object]] | None = None
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        if self.before is not None:
+            first, self.before = self.before, None
+            await first()
+        return await self.table.transact(operations)
+
+
+async def raced_session(session: Session, store: Store, first: str) -> Session:
+    """A session whose next consumer comes after that of another call."""
+    table = RacedTable(store.table)
+    table.before = lambda: session.run_consumers.create(SNOW, first, NOW)
+    return Store(table, store.clock).open_session(session.caller)
+
+
+async def test_consumers_that_are_made_at_the_same_time_are_as_few_as_others(
+    session: Session, store: Store
+) -> None:
+    await discover(session)
+    for name in ("lake", "second"):
+        await session.run_consumers.create(SNOW, name, NOW)
+    raced = await raced_session(session, store, "third")
+    with pytest.raises(LimitExceeded):
+        await raced.run_consumers.create(SNOW, "fourth", NOW)
+    assert (await session.manifests.one(SNOW)).consumers == ("lake", "second", "third")
+    with pytest.raises(NotFound):
+        await session.manifests.one(ManifestName(USA, "fourth"))
+    assert await is_whole(store)
+
+
+async def test_a_consumer_that_two_make_at_the_same_time_is_one(
+    session: Session, store: Store
+) -> None:
+    await discover(session)
+    raced = await raced_session(session, store, "lake")
+    assert (await raced.run_consumers.create(SNOW, "lake", NOW)).consumes == SNOW.name
+    assert (await session.manifests.one(SNOW)).consumers == ("lake",)
+    assert await is_whole(store)
 
 
 async def session_at_root(store: Store) -> Session:

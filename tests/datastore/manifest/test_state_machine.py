@@ -11,7 +11,9 @@ from msgspec.structs import asdict, replace
 
 from penstock.datastore.errors import (
     AlreadyLoaded,
+    FieldProblem,
     IllegalState,
+    Invalid,
     LeaseHeld,
     LeaseLost,
     RunGivenUp,
@@ -305,3 +307,17 @@ def test_the_table_has_no_line_twice_and_every_action_on_a_run() -> None:
     assert len(lines) == len(set(lines))
     actions = {rule.action for rule in TRANSITION_RULES}
     assert actions == set(Action) - {Action.DISCOVER, Action.IMPORT, Action.COPY}
+
+
+def test_a_run_has_a_hundred_counts_of_all_its_workers_and_no_more() -> None:
+    before = run("LOADING", counts={f"t{number}": 1 for number in range(51)})
+    for names, problem in ((49, None), (50, "are more than 100, with those reported before")):
+        counts = {**{f"l{number}": 1 for number in range(names)}, "t0": 2}
+        loaded = MarkLoaded(fence=3, loaded_by="loader-2", counts=counts)
+        if problem is None:
+            found = advance_run(before, loaded, NOW).counts or {}
+            assert (len(found), found["t0"]) == (100, 2)
+        else:
+            with pytest.raises(Invalid) as refused:
+                advance_run(before, loaded, NOW)
+            assert refused.value.problems == [FieldProblem(["counts"], problem)]
