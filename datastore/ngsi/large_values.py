@@ -14,7 +14,12 @@ import msgspec
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.ngsi.events import delete_old_files, identity_digest
-from penstock.datastore.ngsi.rows import FILES_FIELD, METADATA_SUFFIX, RESERVED_FIELDS
+from penstock.datastore.ngsi.rows import (
+    FILES_FIELD,
+    METADATA_SUFFIX,
+    RESERVED_FIELDS,
+    is_row_item,
+)
 from penstock.datastore.objects.port import Files, single_chunk
 from penstock.datastore.table.limits import ITEM_BYTES, item_size, value_size
 from penstock.datastore.table.port import TTL, Attributes, Item, Value
@@ -82,9 +87,22 @@ class LargeValues:
 
 
 def stored_values(item: Attributes) -> Mapping[str, StoredValue]:
-    """The values of an item that lie in files, by the names of their fields."""
+    """The values of an item that lie in files of its own, by the names of their fields.
+
+    What names other files was written by another program, and names none.
+    """
     found = item.get(FILES_FIELD)
-    return msgspec.convert(found, dict[str, StoredValue], strict=False) if found else {}
+    if not found:
+        return {}
+    try:
+        named = msgspec.convert(found, dict[str, StoredValue], strict=False)
+    except msgspec.ValidationError:
+        return {}
+    return {
+        field: value
+        for field, value in named.items()
+        if value.file.startswith(f"{FOLDER}/") and value.file.endswith(_file_name(item, field))
+    }
 
 
 def value_text(value: Value) -> str | None:
@@ -96,7 +114,7 @@ def value_text(value: Value) -> str | None:
 
 def _value_fields(item: Attributes) -> Iterator[str]:
     """The fields that hold values: that of a row item, or the columns that have metadata."""
-    if ROW_VALUE in item and "attrName" in item:
+    if is_row_item(item):
         yield ROW_VALUE
         return
     for name in item:
@@ -107,4 +125,9 @@ def _value_fields(item: Attributes) -> Iterator[str]:
 def _file_of(item: Attributes, field: str) -> str:
     until = item.get(TTL)
     day = f"{datetime.fromtimestamp(until, UTC):%Y-%m-%d}" if isinstance(until, int) else _KEPT
-    return f"{FOLDER}/{day}/{identity_digest(str(item['pk']), str(item['sk']), field)}"
+    return f"{FOLDER}/{day}{_file_name(item, field)}"
+
+
+def _file_name(item: Attributes, field: str) -> str:
+    """The end of the key of a field's file, which follows from the keys of its item."""
+    return f"/{identity_digest(str(item['pk']), str(item['sk']), field)}"

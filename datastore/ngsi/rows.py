@@ -26,7 +26,7 @@ from penstock.datastore.ngsi.events import (
     write_json,
 )
 from penstock.datastore.ngsi.options import Compat, ItemLayout, Persistence, ValueFormat
-from penstock.datastore.table.keys import Template
+from penstock.datastore.table.keys import SEPARATOR, Template
 from penstock.datastore.table.layout import Row
 from penstock.datastore.table.port import INDEX_HASH, TTL, Attributes, Item, Value
 from penstock.datastore.text import escape
@@ -81,6 +81,11 @@ def items_of(event: Event, layout: ItemLayout) -> list[Item]:
     items = list(_column_items(event, layout) if column else _row_items(event, layout))
     expiry = layout.lifetimes.expiry(event.service, event.path, event.at)
     return items if expiry is None else [{**item, TTL: expiry} for item in items]
+
+
+def is_row_item(item: Attributes) -> bool:
+    """Whether an item holds one attribute, as its key says."""
+    return str(item["pk"]).count(SEPARATOR) == ROW_SERIES.pk.text.count(SEPARATOR)
 
 
 def sample_times(event: Event) -> Sequence[int]:

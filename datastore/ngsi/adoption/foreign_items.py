@@ -17,6 +17,7 @@ from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import (
     COLLISIONS_FIELD,
     COLUMN_SERIES,
+    FILES_FIELD,
     FIXED_FIELDS,
     METADATA_SUFFIX,
     RESERVED_FIELDS,
@@ -24,10 +25,14 @@ from penstock.datastore.ngsi.rows import (
     arrival_of,
 )
 from penstock.datastore.table import limits
+from penstock.datastore.table.keys import SEPARATOR
 from penstock.datastore.table.port import Item, Put
 from penstock.datastore.text import character_problem
 
 NO_METADATA: Final = "[]"
+DAY_MS: Final = 86_400_000
+DAYS: Final = 100_000
+"""The days from 1970 on whose samples are kept in the order of their times, to the year 2243."""
 
 _ID_DIGITS = 16
 
@@ -63,8 +68,8 @@ def read_foreign_item(service: str, table: str, raw: Raw) -> AdoptedSample:
         # The raw item holds the foreign keys, so that equal samples stay apart.
         mark = identity_digest(table, json.dumps(raw, sort_keys=True))[:_ID_DIGITS]
         template = ROW_SERIES if row else COLUMN_SERIES
-        keys = template.item(**named, at=arrival_of(found), id=mark)
-        item = found if found.get("pk") == keys["pk"] else {**_fields_of(found, row), **keys}
+        keys = template.item(**named, at=_time_of(found), id=mark)
+        item = found if _has_our_keys(found, keys) else {**_fields_of(found, row), **keys}
         limits.guard_write([Put(item)])
         attributes = _row_names(found) if row else _column_names(item)
     except (ValueError, TypeError, KeyError, PenstockError) as error:
@@ -79,6 +84,20 @@ def read_foreign_item(service: str, table: str, raw: Raw) -> AdoptedSample:
     )
 
 
+def _time_of(found: Item) -> int:
+    """The time of arrival, which is that of the sample; raises ValueError."""
+    at = arrival_of(found)
+    if not 0 <= at < DAYS * DAY_MS:
+        raise ValueError("recvTime is not between the years 1970 and 2243.")
+    return at
+
+
+def _has_our_keys(found: Item, keys: Item) -> bool:
+    """Whether an older Penstock made the item, at the time that it says."""
+    at = str(keys["sk"]).partition(SEPARATOR)[0]
+    return found.get("pk") == keys["pk"] and str(found.get("sk")).partition(SEPARATOR)[0] == at
+
+
 def _text_of(found: Item, name: str, default: str | None = None) -> str:
     text = found.get(name, default)
     if not isinstance(text, str) or (not text and default is None):
@@ -91,7 +110,8 @@ def _text_of(found: Item, name: str, default: str | None = None) -> str:
 def _fields_of(found: Item, row: bool) -> Item:
     """The fields of an item without our keys; attributes named like fields of ours stand aside."""
     if row:
-        return {"attrMd": NO_METADATA, **found}
+        fields = {name: value for name, value in found.items() if name != FILES_FIELD}
+        return {"attrMd": NO_METADATA, **fields}
     taken = [name for name in found if name in RESERVED_FIELDS and name not in FIXED_FIELDS]
     fields = {name: value for name, value in found.items() if name not in taken}
     aside: Item = {}

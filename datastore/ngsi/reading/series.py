@@ -31,6 +31,7 @@ from penstock.datastore.ngsi.rows import (
     RESERVED_FIELDS,
     ROW_SERIES,
     arrival_of,
+    is_row_item,
     recv_time,
 )
 from penstock.datastore.table import limits
@@ -223,7 +224,7 @@ def attribute_columns(item: Attributes, name: str) -> tuple[Value, Value] | None
 
 def _read_sample(name: str, item: Attributes) -> Sample:
     at = int(str(item["sk"]).partition(":")[0])
-    is_row = str(item["pk"]).count(":") == ROW_SERIES.pk.text.count(":")
+    is_row = is_row_item(item)
     found = (item[ROW_VALUE], item["attrMd"]) if is_row else attribute_columns(item, name)
     value, metadata = found or (None, "[]")
     return Sample(

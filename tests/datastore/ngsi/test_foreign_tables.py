@@ -351,6 +351,9 @@ def test_a_time_is_read_as_each_program_writes_it(changes: dict[str, Any], at: i
         {"fiwareServicePath": None},
         {"recvTime": "x", "recvTimeTs": "y"},
         {"recvTime": "2015-13-40T13:16:15Z", "recvTimeTs": None},
+        {"recvTime": "1969-12-31T23:59:59.999Z"},
+        {"recvTime": "9999-12-31T23:59:59Z"},
+        {"recvTime": None, "recvTimeTs": 8_640_000_000_000},
         {"attrName": ""},
         {"attrType": 5},
         {"attrName": "é" * 1100},
@@ -360,6 +363,20 @@ def test_an_item_that_is_no_sample_is_left_with_a_reason(changes: dict[str, Any]
     with pytest.raises(UnreadableItem) as unreadable:
         read_foreign_item("vehicles", "t", raw(**{**ROW, **changes}))
     assert str(unreadable.value)
+
+
+@pytest.mark.parametrize("sk", ["abc", "001429535775006:abc", "", None])
+def test_an_item_with_a_key_like_ours_and_no_time_of_its_own_gets_our_keys(sk: str | None) -> None:
+    odd = raw(**{**ROW, "pk": "vehicles:/4wheels:car1:car:speed", "sk": sk})
+    found = read_foreign_item("vehicles", "t", odd).item
+    assert str(found["sk"]).startswith("001429535775005:")
+
+
+def test_a_row_of_another_program_names_no_file_of_ours() -> None:
+    files = {"attrValue": {"file": "pipelines/theirs/input.txt", "size": 9}}
+    found = read_foreign_item("vehicles", "t", raw(**ROW, attrValueFiles=files)).item
+    assert "attrValueFiles" not in found
+    assert found["attrValue"] == "112.9"
 
 
 def test_sets_and_bytes_are_no_samples() -> None:

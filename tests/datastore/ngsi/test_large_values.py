@@ -11,7 +11,7 @@ from penstock.datastore.access.work import large_value_units
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.ngsi.counts import IngestCounts
-from penstock.datastore.ngsi.large_values import FOLDER, LargeValues
+from penstock.datastore.ngsi.large_values import FOLDER, LargeValues, stored_values
 from penstock.datastore.ngsi.options import (
     BatchingOptions,
     ItemLayout,
@@ -156,3 +156,28 @@ async def test_the_file_of_a_sample_that_expires_goes_by_the_sweep(world: SinkWo
         watch.move(day)
         assert await sweep.remove_old() == 1
         assert await stored_files(world) == (kept,)
+
+
+@on_sqlite
+async def test_a_column_item_may_have_attributes_named_like_the_fields_of_a_row(
+    world: SinkWorld,
+) -> None:
+    counts = await accept_car(world, COLUMN, attrName="x", attrValue="y", speed=LARGE)
+    assert counts == IngestCounts(received=1, persisted=1, items=1)
+    assert await texts(world, await speed(world)) == [LARGE]
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "text",
+        ["attrValue"],
+        {"attrValue": 1},
+        {"attrValue": {"file": 1, "size": 1}},
+        {"attrValue": {"file": "pipelines/theirs/input.txt", "size": 9}},
+        {"attrValue": {"file": f"{FOLDER}/kept/{'0' * 64}", "size": 9}},
+    ],
+)
+def test_an_item_has_no_files_but_its_own(named: Any) -> None:
+    item = {"pk": "vehicles:/4wheels:car1:car:speed", "sk": "001429535775005:abc"}
+    assert stored_values({**item, "attrValueFiles": named}) == {}
