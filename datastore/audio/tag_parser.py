@@ -137,7 +137,7 @@ def parse_tags(
     in_ogg = format in (AudioFormat.OGG, AudioFormat.OPUS)
     until = thread_time() + seconds
     try:
-        with _limit_cpu_time(until):
+        with limit_cpu_time(until):
             # tinytag would read every page of an Ogg file to find the last one.
             sound = read_ogg_sound(excerpt) if in_ogg else None
             excerpt.seek(0)
@@ -159,7 +159,7 @@ def parse_tags(
 
 
 @contextmanager
-def _limit_cpu_time(until: float) -> Iterator[None]:
+def limit_cpu_time(until: float) -> Iterator[None]:
     """Raise TimeoutError when this thread calls a function beyond this much CPU time of its own.
 
     A file can be made so that parsing takes hours, and a thread cannot be ended from outside.

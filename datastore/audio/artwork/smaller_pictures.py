@@ -1,12 +1,14 @@
 """Smaller pictures of covers, made by Pillow in threads at which users take turns."""
 
 import struct
+import warnings
 from functools import partial
 from importlib.util import find_spec
 from io import BytesIO
 from time import thread_time
 from typing import Final, NamedTuple
 
+from penstock.datastore.audio.tag_parser import limit_cpu_time
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.turn_threads import TurnThreads, WaitingLimits
 
@@ -16,6 +18,12 @@ SIZES: Final = (64, 128, 256, 512, 1024)
 MAX_PIXELS: Final = 25_000_000
 """Pixels of a picture that is decoded, which take four bytes each; larger ones are not opened."""
 
+MAX_PASSES: Final = 100
+"""Passes over a JPEG, each of which visits all pixels, however few bytes it has; ten are usual."""
+
+CPU_SECONDS: Final = 5.0
+"""Seconds of processor time after which Pillow begins no further part of a picture."""
+
 _KINDS: Final = ("JPEG", "PNG", "GIF", "WEBP")
 _OPAQUE: Final = ("RGB", "L", "CMYK", "YCbCr")
 _QUALITY: Final = 85
@@ -23,6 +31,10 @@ WAITING: Final = WaitingLimits(of_one=64, in_all=1_024)
 """The pictures that may wait: a call that is cut off leaves its own in the line."""
 
 _THREADS: Final = TurnThreads("covers", 2, 1, WAITING)
+_JPEG: Final = b"\xff\xd8"
+_PASS: Final = b"\xff\xda"
+"""The marker before a pass, which the data of passes cannot contain."""
+
 _BROKEN: Final = (OSError, ValueError, SyntaxError, struct.error)
 """What Pillow raises for pictures that are damaged, or made to do damage."""
 
@@ -52,7 +64,7 @@ def is_available() -> bool:
 async def make_smaller(content: bytes, size: int, user: str) -> tuple[SmallerPicture | None, float]:
     """Make a picture whose sides have at most so many pixels; also returns the processor time.
 
-    None for a picture that is as small already, cannot be read, or has more than MAX_PIXELS.
+    None for a picture that is as small already, cannot be read, or is more work than bounds allow.
     Raises RateLimited or Unavailable where too many wait.
     """
     return await _THREADS.run(partial(_shrink_timed, content, size), user)
@@ -66,9 +78,16 @@ def _shrink_timed(content: bytes, size: int) -> tuple[SmallerPicture | None, flo
 def _shrink(content: bytes, size: int) -> SmallerPicture | None:
     from PIL import Image  # noqa: PLC0415 - the extra may be missing
 
+    if content.startswith(_JPEG) and content.count(_PASS) > MAX_PASSES:
+        return None
+    # A picture can be made to cause thousands, which would fill the log.
+    warnings.filterwarnings("ignore", module=r"PIL\.")
     try:
         # Only these: each further format is code that a user could reach.
-        with Image.open(BytesIO(content), formats=_KINDS) as picture:
+        with (
+            limit_cpu_time(thread_time() + CPU_SECONDS),
+            Image.open(BytesIO(content), formats=_KINDS) as picture,
+        ):
             width, height = picture.size
             if max(width, height) <= size or width * height > MAX_PIXELS:
                 return None

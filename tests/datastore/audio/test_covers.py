@@ -1,6 +1,7 @@
 """Covers are made smaller once and within bounds, uploaded for tracks and albums, and swept."""
 
 import struct
+import warnings
 import zlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -16,7 +17,11 @@ from penstock.datastore.audio.artwork import cover_sizes, smaller_pictures
 from penstock.datastore.audio.artwork.cover_sizes import KEPT, RENEWED, SizedCover
 from penstock.datastore.audio.artwork.remove_covers import CoverRemover
 from penstock.datastore.audio.artwork.set_covers import MAX_TRACKS
-from penstock.datastore.audio.artwork.smaller_pictures import choose_size, make_smaller
+from penstock.datastore.audio.artwork.smaller_pictures import (
+    MAX_PASSES,
+    choose_size,
+    make_smaller,
+)
 from penstock.datastore.audio.object_keys import artwork_key
 from penstock.datastore.audio.records import Album, Audio
 from penstock.datastore.audio.upkeep.covers import CoverStore
@@ -47,6 +52,24 @@ def bomb(width: int, height: int) -> bytes:
     header = struct.pack(">II", width, height) + content[24:29]
     checked = struct.pack(">I", zlib.crc32(b"IHDR" + header))
     return content[:16] + header + checked + content[33:]
+
+
+def segment(marker: int, content: bytes) -> bytes:
+    return struct.pack(">BBH", 0xFF, marker, len(content) + 2) + content
+
+
+def jpeg_of_passes(count: int) -> bytes:
+    """A progressive JPEG of one colour, whose passes have no data and visit all pixels."""
+    one_code = bytes((1, *[0] * 15))
+    parts = [
+        segment(0xDB, bytes((0, *[1] * 64))),
+        segment(0xC2, struct.pack(">BHHBBBB", 8, 600, 600, 1, 1, 0x11, 0)),
+        segment(0xC4, b"\x00" + one_code + b"\x00"),
+        segment(0xC4, b"\x10" + one_code + b"\xe0"),
+        segment(0xDA, bytes((1, 1, 0, 0, 0, 0))),
+        segment(0xDA, bytes((1, 1, 0, 1, 63, 0))) * (count - 1),
+    ]
+    return b"\xff\xd8" + b"".join(parts) + b"\xff\xd9"
 
 
 @pytest.fixture
@@ -107,9 +130,11 @@ def test_no_size_is_refused() -> None:
         (picture(600, 600)[:100], None),
         (bomb(100_000, 100_000), None),
         (bomb(5_001, 5_000), None),
+        (jpeg_of_passes(MAX_PASSES), (128, 128, "JPEG")),
+        (jpeg_of_passes(MAX_PASSES + 1), None),
         (b"", None),
     ],
-    ids=range(13),
+    ids=range(15),
 )
 async def test_pictures_are_made_smaller_within_bounds(
     content: bytes, made: tuple[int, int, str] | None
@@ -121,6 +146,23 @@ async def test_pictures_are_made_smaller_within_bounds(
     smaller = Image.open(BytesIO(found.content))
     assert (*smaller.size, smaller.format) == made
     assert found.media_type == f"image/{str(smaller.format).lower()}"
+
+
+async def test_a_picture_that_takes_long_to_read_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(smaller_pictures, "CPU_SECONDS", 0)
+    assert (await make_smaller(picture(600, 600), 128, "ann"))[0] is None
+
+
+async def test_no_warning_about_a_picture_reaches_the_log() -> None:
+    tags = b"".join(struct.pack(">HHII", tag, 3, 65_535, 8) for tag in range(3))
+    exif = b"Exif\0\0MM\0*\0\0\0\x08" + struct.pack(">H", 3) + tags
+    content = picture(600, 600, "JPEG")
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        found, _ = await make_smaller(content[:2] + segment(0xE1, exif) + content[2:], 128, "ann")
+    assert (found is not None, seen) == (True, [])
 
 
 async def test_a_size_is_made_once_paid_and_swept_weeks_after_its_last_use(
