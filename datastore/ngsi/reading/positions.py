@@ -26,6 +26,9 @@ EARTH_METERS: Final = 6_371_008.8
 MAX_METERS: Final = 20_100_000
 """More than half of the way around the Earth."""
 
+MAX_POINT_TEXT: Final = 4_000
+"""The longest text that is read as a point."""
+
 MAX_LATITUDE: Final = 90
 MAX_LONGITUDE: Final = 180
 
@@ -163,7 +166,7 @@ class PositionReader:
 
 def read_point(text: str | None) -> Point | None:
     """Read the point of a value: `latitude, longitude`, or a Point of GeoJSON; None for others."""
-    if text is None:
+    if text is None or len(text) > MAX_POINT_TEXT:
         return None
     if (pair := _PAIR.fullmatch(text)) is not None:
         found = Point(float(pair[1]), float(pair[2]))

@@ -49,6 +49,9 @@ WHOLE_PAGE: Final = 1000
 READ_BYTES: Final = 4 * 1024 * 1024
 """The bytes of large values that a page holds, unless its first one is larger."""
 
+MAX_NUMBER_TEXT: Final = 1_000
+"""The longest text that is read as a number: 38 digits and the zeros around them are shorter."""
+
 _AFTER_ALL_IDS = "~"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(
@@ -255,7 +258,7 @@ def number_of(value: Value) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
         return None
     if isinstance(value, str):
-        found = _NUMBER.fullmatch(value)
+        found = _NUMBER.fullmatch(value) if len(value) <= MAX_NUMBER_TEXT else None
         if found is None:
             return None
         value = found["number"]
