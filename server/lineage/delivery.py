@@ -9,6 +9,7 @@ import random
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import partial
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
@@ -29,6 +30,9 @@ MOST_PENDING: Final = 10_000
 FLUSH_SECONDS: Final = 5.0
 """The time for what is left at the end."""
 
+MOST_FAILURES: Final = 10
+"""The failures of a catalogue after which it has refused an event: some five minutes."""
+
 _LONGEST_DELAY: Final = 60.0
 
 logger = logging.getLogger("penstock.lineage")
@@ -48,6 +52,8 @@ class Sending(Enum):
     SENT = "sent"
     REFUSED = "refused"
     TRY_AGAIN = "try again"
+    FAILED = "failed"
+    """The catalogue is there, and failed: the event may be the reason."""
 
 
 class Sender(Protocol):
@@ -123,7 +129,7 @@ class Delivery(Generic[T]):
         events = await self._repeat(partial(self._describe_once, describe, self._queue[0]))
         for event in events or ():
             text = msgspec.json.encode(event)
-            sending = await self._repeat(partial(_send_once, sender, text))
+            sending = await self._repeat(_SendingOf(sender, text).attempt)
             if sending is None:
                 return False
             is_sent = sending is Sending.SENT
@@ -153,10 +159,23 @@ class Delivery(Generic[T]):
             return []
 
 
-async def _send_once(sender: Sender, event: bytes) -> Sending | None:
-    try:
-        sending = await sender.send(event)
-    except Exception:
-        logger.exception("an event could not be sent")
-        return Sending.REFUSED
-    return None if sending is Sending.TRY_AGAIN else sending
+@dataclass(slots=True)
+class _SendingOf:
+    """The attempts to send one event."""
+
+    sender: Sender
+    event: bytes
+    failures: int = 0
+
+    async def attempt(self) -> Sending | None:
+        """Send the event; None if it is to be sent again."""
+        try:
+            sending = await self.sender.send(self.event)
+        except Exception:
+            logger.exception("an event could not be sent")
+            return Sending.REFUSED
+        self.failures += sending is Sending.FAILED
+        if self.failures >= MOST_FAILURES:
+            logger.warning("an event is left out: the catalogue of data fails each time")
+            return Sending.REFUSED
+        return None if sending in (Sending.TRY_AGAIN, Sending.FAILED) else sending

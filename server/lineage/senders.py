@@ -29,7 +29,8 @@ MAX_PIECES: Final = 2_048
 MAX_NETWORK_BYTES: Final = MAX_ANSWER + 64 * 1024
 """The most bytes that are read for an answer, with all that stands around its own."""
 
-_TRY_AGAIN: Final = frozenset((408, 425, 429))
+_TRY_AGAIN: Final = frozenset((408, 425, 429, 502, 503, 504))
+"""The answers of a catalogue that is not there, or has too much to do."""
 
 logger = logging.getLogger("penstock.lineage")
 
@@ -67,9 +68,12 @@ class HttpSender:
     def _judge(self, status: int) -> Sending:
         if 200 <= status < 300:
             return Sending.SENT
-        if status in _TRY_AGAIN or status >= 500:
+        if status in _TRY_AGAIN:
             logger.warning("the catalogue of data asks to wait (%d)", status)
             return Sending.TRY_AGAIN
+        if status >= 500:
+            logger.warning("the catalogue of data failed (%d)", status)
+            return Sending.FAILED
         logger.warning("the catalogue of data refused an event (%d)", status)
         return Sending.REFUSED
 

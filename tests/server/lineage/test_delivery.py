@@ -14,12 +14,13 @@ from penstock.datastore.errors import Unavailable
 from penstock.server.core.http_client import open_http_client
 from penstock.server.lineage import delivery as module
 from penstock.server.lineage import senders
-from penstock.server.lineage.delivery import Delivery, Outcome, Sending, delay_of
+from penstock.server.lineage.delivery import MOST_FAILURES, Delivery, Outcome, Sending, delay_of
 from penstock.server.lineage.events import EventType, Job, LineageEvent, Run
 from penstock.server.lineage.senders import FileSender, HttpSender
 from tests.support.patience import until
 
-AGAIN, SENT, REFUSED = Sending.TRY_AGAIN, Sending.SENT, Sending.REFUSED
+AGAIN, FAILED = Sending.TRY_AGAIN, Sending.FAILED
+SENT, REFUSED = Sending.SENT, Sending.REFUSED
 
 
 def event(name: str) -> LineageEvent:
@@ -73,6 +74,17 @@ async def test_an_event_is_sent_again_until_it_is_taken_and_others_wait_behind_i
         sending.put("b")
         await until(lambda: not sending.pending)
     assert catalogue.asked == ["a", "a", "a", "b"]
+
+
+async def test_an_event_at_which_the_catalogue_fails_each_time_holds_up_no_other() -> None:
+    answers = [FAILED] * (MOST_FAILURES - 1) + [AGAIN, FAILED, SENT]
+    sending, catalogue = delivery(), Catalogue(*answers)
+    async with sending.running(catalogue, describe):
+        sending.put("a")
+        sending.put("b")
+        await until(lambda: not sending.pending)
+    assert catalogue.asked == ["a"] * (MOST_FAILURES + 1) + ["b"]
+    assert sending.outcomes == {Outcome.REFUSED: 1, Outcome.SENT: 1}
 
 
 async def test_a_refused_event_is_counted_and_the_next_one_is_sent() -> None:
@@ -185,7 +197,10 @@ def test_delays_double_up_to_a_minute() -> None:
         (307, REFUSED),
         (408, AGAIN),
         (429, AGAIN),
+        (502, AGAIN),
         (503, AGAIN),
+        (504, AGAIN),
+        (501, FAILED),
     ],
 )
 async def test_a_status_tells_what_became_of_an_event(status: int, result: Sending) -> None:
