@@ -110,10 +110,12 @@ async def import_file(
     context.session.work.spend_more(1)
     if isinstance(data, ObjectKey):
         content = await context.session.playlists.uploads.read(data.key)
-        reading = partial(read, format, content, "objectKey")
+        reading = partial(read, format, content, field="objectKey")
     else:
         reading = partial(read, format, data)
-    document = await run_in_request_thread(lambda _: reading(), context.session.payer)
+    document = await run_in_request_thread(
+        lambda work: reading(step=work.require_wanted), context.session.payer
+    )
     found = await context.session.playlists.importing.run(document, wish)
     if found.playlist is not None:
         _renew_playlist(context, found.playlist)

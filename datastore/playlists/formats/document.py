@@ -1,6 +1,7 @@
 """The content of a playlist file in any format, and the helpers of all readers and writers."""
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Final, TypeAlias
 from urllib.parse import quote, unquote
@@ -14,6 +15,14 @@ MAX_LOCATION: Final = 4_096
 MAX_DURATION_MS: Final = 10**10
 AUDIO: Final = "audio:"
 """The scheme of the URIs that name a track of the library by its id."""
+
+Step: TypeAlias = Callable[[], object]
+"""Told by a reader at each part of a file; what it raises ends the reading."""
+
+
+def do_nothing() -> None:
+    """Be the step of a reading that may go on to its end."""
+
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*", re.ASCII)
 _PATH_SAFE: Final = "/!$&'()*+,;=@"

@@ -10,9 +10,17 @@ from typing import Final
 import msgspec
 from msgspec.structs import asdict
 
-from penstock.datastore.playlists.formats.document import FileTrack, TrackFields, UnreadablePlaylist
+from penstock.datastore.playlists.formats.document import (
+    MAX_LOCATION,
+    FileTrack,
+    TrackFields,
+    UnreadablePlaylist,
+)
 
 APPLICATION: Final = "urn:penstock:track"
+
+MAX_WRITTEN: Final = 12 * 2 * MAX_LOCATION
+"""Characters of an extension, in which one of a text may take up to twelve."""
 
 _NAMES: Final = {
     "id": "id",
@@ -38,7 +46,7 @@ def write_extension(extension: dict[str, str | int | None]) -> str:
     return json.dumps(extension, separators=(",", ":"))
 
 
-def parse_extension(text: str, line: int | None = None) -> object:
+def parse_extension(text: str | bytes, line: int | None = None) -> object:
     """Decode an extension; raises UnreadablePlaylist if it is not JSON."""
     try:
         return msgspec.json.decode(text)

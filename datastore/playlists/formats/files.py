@@ -10,8 +10,10 @@ from penstock.datastore.playlists.formats.document import (
     MAX_TRACKS,
     PlaylistDocument,
     PlaylistFormat,
+    Step,
     TooManyTracks,
     UnreadablePlaylist,
+    do_nothing,
 )
 
 MAX_NAME: Final = 100
@@ -38,8 +40,13 @@ def playlist_file(format: PlaylistFormat, document: PlaylistDocument) -> Playlis
     return PlaylistFile(write(format, document), MEDIA_TYPES[format], f"{name or '_'}.{format}")
 
 
-def read(format: PlaylistFormat, data: str | bytes, field: str | None = None) -> PlaylistDocument:
-    """Read a playlist from the text or the bytes of a file.
+def read(
+    format: PlaylistFormat,
+    data: str | bytes,
+    field: str | None = None,
+    step: Step = do_nothing,
+) -> PlaylistDocument:
+    """Read a playlist from the text or the bytes of a file, of which no step takes long.
 
     Raises Invalid with line and column, about the field (`text` or `file` by default), and
     LimitExceeded.
@@ -48,7 +55,7 @@ def read(format: PlaylistFormat, data: str | bytes, field: str | None = None) ->
     if len(data) > MAX_BYTES:
         raise LimitExceeded("bytes of a playlist file", MAX_BYTES, len(data), (field,))
     try:
-        return _read(format, data)
+        return _read(format, data, step)
     except UnicodeEncodeError:
         raise Invalid([FieldProblem([field], "holds half of a character")]) from None
     except UnreadablePlaylist as error:
@@ -70,16 +77,15 @@ def write(format: PlaylistFormat, document: PlaylistDocument) -> str:
             return jspf.write(document)
 
 
-def _read(format: PlaylistFormat, data: str | bytes) -> PlaylistDocument:
+def _read(format: PlaylistFormat, data: str | bytes, step: Step) -> PlaylistDocument:
     match format:
         case PlaylistFormat.M3U8:
-            return m3u.read(
-                _require_encodable(data) if isinstance(data, str) else m3u.decode_text(data)
-            )
+            text = _require_encodable(data) if isinstance(data, str) else m3u.decode_text(data)
+            return m3u.read(text, step)
         case PlaylistFormat.XSPF:
-            return xspf.read(data)
+            return xspf.read(data, step)
         case PlaylistFormat.JSPF:
-            return jspf.read(data)
+            return jspf.read(data, step)
 
 
 def _require_encodable(text: str) -> str:

@@ -1,7 +1,5 @@
 """JSPF, the form of XSPF in JSON: reader and writer."""
 
-from typing import Any
-
 import msgspec
 
 from penstock.datastore.playlists.formats import extension as playlist_extension
@@ -10,6 +8,7 @@ from penstock.datastore.playlists.formats.document import (
     MAX_DURATION_MS,
     FileTrack,
     PlaylistDocument,
+    Step,
     TrackFields,
     UnreadablePlaylist,
     append_track,
@@ -21,6 +20,12 @@ from penstock.datastore.playlists.formats.document import (
 from penstock.datastore.unreadable_json import describe_unreadable
 
 
+class _Extensions(msgspec.Struct):
+    """Our own extension; those of others are passed over, however many they are."""
+
+    own: msgspec.Raw = msgspec.field(name=playlist_extension.APPLICATION, default=msgspec.Raw())
+
+
 class _Track(msgspec.Struct, omit_defaults=True):
     """A track in JSON; some writers use one text where the format requires a list."""
 
@@ -30,7 +35,7 @@ class _Track(msgspec.Struct, omit_defaults=True):
     creator: str | None = None
     album: str | None = None
     duration: float | None = None
-    extension: dict[str, Any] | None = None
+    extension: _Extensions | None = None
 
 
 class _Playlist(msgspec.Struct, omit_defaults=True):
@@ -42,7 +47,7 @@ class _File(msgspec.Struct):
     playlist: _Playlist
 
 
-def read(data: str | bytes) -> PlaylistDocument:
+def read(data: str | bytes, step: Step) -> PlaylistDocument:
     """Read a playlist from text or UTF-8 bytes; raises UnreadablePlaylist and TooManyTracks."""
     text = (
         data.removeprefix("\ufeff") if isinstance(data, str) else data.removeprefix(b"\xef\xbb\xbf")
@@ -58,6 +63,7 @@ def read(data: str | bytes) -> PlaylistDocument:
         raise UnreadablePlaylist("This is no JSPF: it is nested too deeply, or no UTF-8.") from None
     tracks: list[FileTrack] = []
     for each in found.track:
+        step()
         append_track(tracks, _read_track(each))
     return PlaylistDocument(title=found.title, tracks=tuple(tracks))
 
@@ -78,10 +84,18 @@ def _read_track(found: _Track) -> FileTrack:
         fields["id"] = ids[0].removeprefix(AUDIO)
     if found.duration is not None and 0 <= found.duration <= MAX_DURATION_MS:
         fields["duration_ms"] = round(found.duration)
-    extensions = (found.extension or {}).get(playlist_extension.APPLICATION)
-    if isinstance(extensions, list) and extensions:
-        fields |= playlist_extension.read_fields(extensions[0])
+    if found.extension is not None:
+        fields |= _read_extension(found.extension.own)
     return build_track(fields)
+
+
+def _read_extension(own: msgspec.Raw) -> TrackFields:
+    """The fields in our own extension, the first entry of a list; none in what is no such list."""
+    written = bytes(own)
+    if len(written) > playlist_extension.MAX_WRITTEN:
+        raise UnreadablePlaylist("Our own extension of a track is too long.")
+    found = playlist_extension.parse_extension(written) if written else None
+    return playlist_extension.read_fields(found[0]) if isinstance(found, list) and found else {}
 
 
 def _as_list(found: list[str] | str | None) -> list[str]:
@@ -98,5 +112,5 @@ def _track_object(one: FileTrack) -> _Track:
         duration=one.duration_ms,
     )
     if missing := playlist_extension.missing_fields(one, _read_track(plain)):
-        plain.extension = {playlist_extension.APPLICATION: [missing]}
+        plain.extension = _Extensions(msgspec.Raw(msgspec.json.encode([missing])))
     return plain

@@ -16,14 +16,17 @@ from penstock.datastore.playlists.formats.document import (
     MAX_DURATION_MS,
     FileTrack,
     PlaylistDocument,
+    Step,
     append_track,
     build_track,
+    do_nothing,
     location_fields,
 )
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _SECONDS = re.compile(r"[ \t]*(-?\d{1,12}(?:\.\d{1,9})?)", re.ASCII)
 _ATTRIBUTES = re.compile(r'[^",]*(?:"[^"]*"[^",]*)*')
+LINES_A_STEP: Final = 1_000
 MAX_ATTRIBUTES: Final = 65_536
 """Characters between the seconds and the comma; behind them a line says nothing."""
 
@@ -46,7 +49,7 @@ def decode_text(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def read(text: str) -> PlaylistDocument:
+def read(text: str, step: Step) -> PlaylistDocument:
     """Read a playlist from text with any line ends; raises UnreadablePlaylist and TooManyTracks."""
     title: str | None = None
     tracks: list[FileTrack] = []
@@ -54,6 +57,8 @@ def read(text: str) -> PlaylistDocument:
     # Line by line: a list of millions of lines would be made in one piece.
     lines = StringIO(text.removeprefix("\ufeff"), newline=None)
     for number, line in enumerate((line.strip(" \t\n") for line in lines), 1):
+        if number % LINES_A_STEP == 0:
+            step()
         if not line.startswith("#"):
             if line:
                 append_track(tracks, _build_track(comments, line, number))
@@ -112,7 +117,8 @@ def _read_info(text: str) -> tuple[str, str]:
 def _track_lines(track: FileTrack) -> Iterator[str]:
     plain = list(_plain_lines(track))
     # The extension holds only what a reader could not restore from the other lines.
-    missing = extension.missing_fields(track, read("\n".join([_HEAD, *plain])).tracks[0])
+    reread = read("\n".join([_HEAD, *plain]), do_nothing)
+    missing = extension.missing_fields(track, reread.tracks[0])
     if missing:
         plain.insert(-1, f"{_EXTENSION}{extension.write_extension(missing)}")
     yield from plain

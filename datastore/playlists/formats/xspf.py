@@ -14,9 +14,9 @@ from msgspec.structs import asdict, replace
 from penstock.datastore.playlists.formats import extension
 from penstock.datastore.playlists.formats.document import (
     AUDIO,
-    MAX_LOCATION,
     FileTrack,
     PlaylistDocument,
+    Step,
     TrackFields,
     UnreadablePlaylist,
     append_track,
@@ -28,6 +28,14 @@ from penstock.datastore.playlists.formats.document import (
 
 NAMESPACE: Final = "http://xspf.org/ns/0/"
 MAX_DEPTH: Final = 32
+MAX_NAMESPACE: Final = 256
+"""Characters of a namespace's name, which the parser writes out at each use of its prefix."""
+
+PIECE: Final = 64 * 1024
+"""Bytes that are parsed at once."""
+
+MAX_MARKUP: Final = 4 * PIECE
+"""Bytes of a tag or a comment, which is parsed as one."""
 
 ENCODINGS: Final = ("UTF-8", "UTF-16", "ISO-8859-1", "Windows-1252", "US-ASCII")
 """The encodings that a file may declare; Python's own ones, such as `unicode_escape`, are none."""
@@ -40,14 +48,14 @@ _ILLEGAL = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WHOLE = re.compile(r"\d{1,12}", re.ASCII)
 
 
-def read(data: str | bytes) -> PlaylistDocument:
+def read(data: str | bytes, step: Step) -> PlaylistDocument:
     """Read a playlist from a text, or from bytes in the encoding that they declare.
 
     Raises UnreadablePlaylist and TooManyTracks.
     """
     if isinstance(data, str):
-        return _XspfReader("utf-8").read(data.encode())
-    return _XspfReader(None).read(data)
+        return _XspfReader("utf-8").read(data.encode(), step)
+    return _XspfReader(None).read(data, step)
 
 
 def write(document: PlaylistDocument) -> str:
@@ -73,6 +81,7 @@ class _XspfReader:
         if encoding is None:
             self._parser.XmlDeclHandler = self._check_declaration
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self._parser.StartNamespaceDeclHandler = self._check_namespace
         self._parser.StartElementHandler = self._start_element
         self._parser.EndElementHandler = self._end_element
         self._parser.CharacterDataHandler = self._add_text
@@ -85,12 +94,26 @@ class _XspfReader:
         self._title: str | None = None
         self._tracks: list[FileTrack] = []
 
-    def read(self, data: bytes) -> PlaylistDocument:
+    def read(self, data: bytes, step: Step) -> PlaylistDocument:
         try:
-            self._parser.Parse(data, True)
+            for start in range(0, len(data), PIECE):
+                step()
+                self._parse(data[start : start + PIECE], start)
+            self._parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise UnreadablePlaylist("This is no XML.", error.lineno, error.offset + 1) from None
         return PlaylistDocument(title=self._title, tracks=tuple(self._tracks))
+
+    def _parse(self, piece: bytes, start: int) -> None:
+        self._parser.Parse(piece, False)
+        if start + len(piece) - self._parser.CurrentByteIndex > MAX_MARKUP:
+            message = f"A tag or a comment has more than {MAX_MARKUP} bytes."
+            raise UnreadablePlaylist(message, self._parser.CurrentLineNumber)
+
+    def _check_namespace(self, _prefix: str | None, name: str | None) -> None:
+        if name is not None and len(name) > MAX_NAMESPACE:
+            message = f"The name of a namespace has more than {MAX_NAMESPACE} characters."
+            raise UnreadablePlaylist(message, self._parser.CurrentLineNumber)
 
     def _check_declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding is not None and encoding.lower() not in _KNOWN:
@@ -125,8 +148,8 @@ class _XspfReader:
         if self._parts is None:
             return
         self._size += len(text)
-        # The longest text is an extension, in which a character may take up to twelve.
-        if self._size > 12 * 2 * MAX_LOCATION:
+        # The longest text is an extension.
+        if self._size > extension.MAX_WRITTEN:
             raise UnreadablePlaylist("A text is too long.", self._parser.CurrentLineNumber)
         self._parts.append(text)
 

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from encodings.aliases import aliases
+from itertools import count
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
-from penstock.datastore.playlists.formats import m3u
+from penstock.datastore.interruptible_work import WorkInterrupted
+from penstock.datastore.playlists.formats import extension, m3u, xspf
 from penstock.datastore.playlists.formats.document import (
     MAX_BYTES,
     MAX_TEXT,
@@ -159,6 +161,46 @@ def test_a_text_longer_than_any_title_is_refused_with_its_line(format: PlaylistF
 def test_a_text_of_megabytes_inside_of_an_element_is_refused() -> None:
     text = f"<playlist {NS}><title>{'x' * 200_000}</title></playlist>"
     assert read_refused(PlaylistFormat.XSPF, text).message == "A text is too long."
+
+
+LONG_TEXT = "x" * (xspf.MAX_MARKUP + xspf.PIECE)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f'<playlist {NS} a="{LONG_TEXT}"/>', "A tag or a comment has more than 262144 bytes."),
+        (f"<playlist {NS}><!--{LONG_TEXT}-->", "A tag or a comment has more than 262144 bytes."),
+        (
+            f'<playlist {NS} xmlns:p="{"u" * (xspf.MAX_NAMESPACE + 1)}"/>',
+            "The name of a namespace has more than 256 characters.",
+        ),
+    ],
+    ids=range(3),
+)
+def test_what_the_parser_of_xml_holds_as_one_is_short(text: str, message: str) -> None:
+    assert read_refused(PlaylistFormat.XSPF, text).message == message
+
+
+def test_extensions_of_others_are_passed_over_and_ours_is_short() -> None:
+    own = f'{{"{extension.APPLICATION}":[{{"title":"One"}}%s],"other":[[1],{{}}]}}'
+    text = f'{{"playlist":{{"track":[{{"extension":{own}}}]}}}}'
+    assert [track.title for track in read(PlaylistFormat.JSPF, text % "").tracks] == ["One"]
+    found = read_refused(PlaylistFormat.JSPF, text % (",1" * extension.MAX_WRITTEN))
+    assert found.message == "Our own extension of a track is too long."
+
+
+@pytest.mark.parametrize("format", PlaylistFormat)
+def test_a_reading_ends_with_its_next_step(format: PlaylistFormat) -> None:
+    steps = count()
+
+    def end_the_third() -> None:
+        if next(steps) == 2:
+            raise WorkInterrupted
+
+    with pytest.raises(WorkInterrupted):
+        read(format, dict(lists_of(MAX_TRACKS))[format], step=end_the_third)
+    assert next(steps) == 3
 
 
 @pytest.mark.parametrize("format", PlaylistFormat)

@@ -8,10 +8,12 @@ import pytest
 
 from penstock.datastore import interruptible_work
 from penstock.datastore.access.work import CPU_SECONDS
-from penstock.datastore.errors import RateLimited
+from penstock.datastore.errors import LimitExceeded, RateLimited
 from penstock.datastore.playlists.formats.document import PlaylistFormat
+from penstock.datastore.playlists.formats.xspf import PIECE
 from penstock.datastore.playlists.import_playlist import ImportOptions
 from penstock.datastore.records import Pipeline
+from penstock.datastore.request_threads import MOST_SECONDS
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import PIPELINE
@@ -65,3 +67,17 @@ async def test_work_is_paid_by_its_time_and_begins_for_nobody_in_debt(
     )
     assert account.taken == 1
     assert account.owed >= pieces
+
+
+async def test_an_import_whose_file_takes_long_to_read_is_ended(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await create_groups(store)
+    context = Context.open(store, session.caller, CURSORS, RowChanges(store.table), Account())
+    clock = partial(next, count(0, MOST_SECONDS + 1))
+    monkeypatch.setattr(interruptible_work, "thread_time", clock)
+    text = f'<playlist xmlns="http://xspf.org/ns/0/">{"<a/>" * PIECE}</playlist>'
+    before = await contents(store.table)
+    with pytest.raises(LimitExceeded):
+        await import_file(context, PlaylistFormat.XSPF, text, ImportOptions(name="Mix"))
+    assert await contents(store.table) == before
