@@ -17,6 +17,7 @@ from penstock.server.core.command_output import (
     StreamedOutput,
     describe_failure,
     logs_are_json,
+    shown_on_terminal,
 )
 from penstock.server.settings.invalid_settings import InvalidSettings
 
@@ -166,7 +167,8 @@ def _print_answer(answer: object, json: bool) -> ExitCode:
 
 def _printed_texts(answer: CommandOutput | StreamedOutput, json: bool) -> Iterator[str]:
     if isinstance(answer, CommandOutput):
-        yield json_format.dumps(answer.data, ensure_ascii=False) if json else answer.text
+        shown = shown_on_terminal(answer.text)
+        yield json_format.dumps(answer.data, ensure_ascii=False) if json else shown
         yield "\n"
     elif json:
         yield f'{{"{answer.field}": ['
@@ -191,7 +193,7 @@ def _report_failure(error: Exception, json: bool, debug: bool) -> ExitCode:
         body = {"error": {"exitCode": failure.code, "messages": failure.lines}}
         sys.stderr.write(json_format.dumps(body, ensure_ascii=False) + "\n")
     else:
-        sys.stderr.writelines(f"penstock: {line}\n" for line in failure.lines)
+        sys.stderr.writelines(f"penstock: {shown_on_terminal(line)}\n" for line in failure.lines)
     return failure.code
 
 

@@ -1,16 +1,24 @@
 """The result of a command: its output, or a failure with a stable exit code."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cyclopts import CycloptsError
 
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
 from penstock.server.settings.key_files import BadKeyFile
+
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def shown_on_terminal(text: str) -> str:
+    """Return the text without the characters by which it could command a terminal."""
+    return _CONTROLS.sub("?", text)
 
 
 class ExitCode(IntEnum):

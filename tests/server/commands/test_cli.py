@@ -12,10 +12,16 @@ from botocore.exceptions import NoRegionError
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.roles import Role
 from penstock.schema import sdl
+from penstock.server import command_line
 from penstock.server.auth.dev_sessions import redeem_code
 from penstock.server.auth.tokens import open_authenticator
 from penstock.server.command_line import app, run
-from penstock.server.core.command_output import CommandFailed, ExitCode, describe_failure
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    describe_failure,
+)
 from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer
@@ -362,3 +368,19 @@ def test_help_loads_neither_settings_nor_the_parts_of_a_server() -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "sample-rows" in ended.stdout
+
+
+def test_what_a_command_prints_commands_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = CommandOutput("no run: a\x1b]0;x\x07\x9b2J/\n\tb\u202e", {})
+    monkeypatch.setattr(command_line, "app", lambda _: found)
+    assert command_line.launch("manifest") is ExitCode.OK
+    assert capsys.readouterr().out == "no run: a?]0;x??2J/\n\tb\u202e\n"
+
+    def fail(_: object) -> None:
+        raise CommandFailed("There is no a\x1b[2J.")
+
+    monkeypatch.setattr(command_line, "app", fail)
+    assert command_line.launch("manifest") is ExitCode.FAILED
+    assert capsys.readouterr().err == "penstock: There is no a?[2J.\n"
