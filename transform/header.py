@@ -191,5 +191,5 @@ def _headings(text: str, separator: str) -> list[str]:
         if separator != NO_FORM.separator:
             return []
         raise InputRefused(
-            TransformCode.INVALID_HEADER, f"the header cannot be read: {error}"
+            TransformCode.INVALID_HEADER, f"the header cannot be read: {describe_malformed(error)}"
         ) from None

@@ -46,8 +46,8 @@ class JsonTransform:
     def finish(self) -> OutputChunk:
         try:
             rows = _DECODER.decode(self._data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            message = f"the rows are no list of objects: {error}"
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            message = "the rows are no list of objects"
             self._outcome.refuse(TransformProblem(0, "", TransformCode.INVALID_ROWS, message))
             rows = []
         self._require_few_steps(len(rows))

@@ -4,6 +4,7 @@ The rows go from one local file to another, one after the other. SQLite sorts th
 disk where its memory does not suffice, and finds keys that occur twice.
 """
 
+import logging
 import sqlite3
 from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterator
@@ -32,6 +33,8 @@ from penstock.datastore.datasets.indexed_rows import (
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.records import DatasetContent
 from penstock.formula.core.values import Scalar, text_of
+
+logger = logging.getLogger("penstock.datasets")
 
 MEMORY_BYTES: Final = 32 * 2**20
 """The memory in which SQLite keeps pages, and sorts."""
@@ -175,7 +178,8 @@ class IndexBuild:
         if error.sqlite_errorcode == sqlite3.SQLITE_FULL and has_room:
             message = f"the index of its rows has more than {self._most_bytes} bytes"
             return self._reader.fatal_error(CsvCode.TOO_LARGE, message)
-        return Unavailable(f"The index of a dataset cannot be written: {error}.")
+        logger.warning("the index of a dataset cannot be written: %s", error)
+        return Unavailable("The index of a dataset cannot be written.")
 
 
 def _find_undecodable(path: Path) -> tuple[int, int]:

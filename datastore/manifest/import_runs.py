@@ -158,8 +158,8 @@ def _read_line(place: str, line: bytes) -> SourceItem:
         return SourceItem(place, None, [f"it is longer than {MAX_LINE} bytes"])
     try:
         item = _decoder.decode(line)
-    except (msgspec.DecodeError, RecursionError) as error:
-        return SourceItem(place, None, [f"it is no JSON object: {error}"])
+    except (msgspec.DecodeError, RecursionError):
+        return SourceItem(place, None, ["it is no JSON object"])
     whole = item.get("Item")
     if isinstance(whole, dict):
         item = whole

@@ -56,6 +56,9 @@ _WAITING = AllOf((Exists(), Missing(_REPLAYED)))
 """The condition that a letter was not replayed."""
 
 
+REFUSED: Final = "The destination refuses it; the log of the server says why."
+
+
 class Refusal(NamedTuple):
     """The reason why an event cannot be stored, as a code and as text."""
 
@@ -64,10 +67,10 @@ class Refusal(NamedTuple):
 
     @classmethod
     def from_error(cls, error: Exception) -> "Refusal":
-        """The refusal by a failure; one that is not ours comes from what was sent."""
+        """The refusal by a failure; the words of AWS and of libraries are for the log alone."""
         if isinstance(error, PenstockError):
             return cls(error.code, error.message)
-        return cls(ErrorCode.BAD_USER_INPUT, str(error) or type(error).__name__)
+        return cls(ErrorCode.BAD_USER_INPUT, REFUSED)
 
 
 class DeadEvent(SegmentStruct, frozen=True, array_like=True):

@@ -37,6 +37,7 @@ from penstock.datastore.ngsi.linked_data.tenants import (
 )
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.text import comparison_form
+from penstock.datastore.unreadable_json import describe_unreadable
 
 MAX_SERVICE: Final = 50
 MAX_LEVELS: Final = 10
@@ -50,7 +51,6 @@ CUSTOM_FORMAT: Final = "custom"
 """The value of `Ngsiv2-AttrsFormat` under which Orion sends what a template says."""
 
 _SIMPLIFIED: Final = ("simplified", "keyvalues")
-_TOO_DEEP: Final = "it is nested too deep"
 _SERVICE = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}")
 _PATH = re.compile(rf"/|(/[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}){{1,{MAX_LEVELS}}}")
 
@@ -189,7 +189,8 @@ def read_notification(heading: NotificationHeaders, body: bytes) -> Notification
     try:
         found = read_json(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadArgument(f"The body is not JSON: {_error_text(error)}.") from None
+        words = describe_unreadable(error, "the whole body")
+        raise BadArgument(f"The body cannot be read: {words}.") from None
     if not isinstance(found, dict):
         raise BadArgument("The body is not a JSON object.")
     content = _read_content(found, heading)
@@ -301,7 +302,7 @@ def _check_nesting(entries: Iterable[EntityUpdate | Poison]) -> None:
     """Refuse what a dead letter could not show; an entity that can be read is not so deep."""
     for entry in entries:
         if isinstance(entry, Poison) and is_nested_deeper(entry.payload, MAX_KEPT_NESTING):
-            raise BadArgument(f"The body is not JSON: {_TOO_DEEP}.")
+            raise BadArgument("The body cannot be read: it is nested too deep.")
 
 
 def _path_of_each_entity(paths: tuple[str, ...], entities: int) -> tuple[str, ...]:
@@ -310,7 +311,3 @@ def _path_of_each_entity(paths: tuple[str, ...], entities: int) -> tuple[str, ..
     if len(paths) != entities:
         raise BadArgument(f"There are {len(paths)} service paths for {entities} entities.")
     return paths
-
-
-def _error_text(error: Exception) -> str:
-    return _TOO_DEEP if isinstance(error, RecursionError) else str(error)

@@ -30,8 +30,10 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INVALID: Final = "the regular expression is invalid"
 _MESSAGES: Final = {
     "bad repetition operator": "the repetition `{}` follows another one",
+    "invalid character class": "`{}` is not a valid class",
     "invalid character class range": "`{}` is not a valid range",
     "invalid escape sequence": "`{}` is not understood",
+    "invalid named capture group": "`{}` does not begin a group with a name",
     "invalid perl operator": "`{}` is not supported; nothing that needs backtracking is",
     "invalid repetition size": (
         "the repetition `{}` is too large, or its minimum exceeds its maximum"
@@ -158,7 +160,7 @@ def _escape(found: re.Match[str]) -> str:
 
 def _explain(error: str) -> str:
     kind, _, excerpt = error.partition(": ")
-    return _MESSAGES.get(kind, f"{kind}: `{{}}`").format(excerpt)
+    return _MESSAGES.get(kind, "`{}` is not understood").format(excerpt)
 
 
 def _refuse(message: str) -> NoReturn:

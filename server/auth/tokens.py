@@ -10,7 +10,13 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 from cachetools import LRUCache
 from joserfc import jws
-from joserfc.errors import ExpiredTokenError, JoseError, UnsupportedAlgorithmError
+from joserfc.errors import (
+    ClaimError,
+    ExpiredTokenError,
+    JoseError,
+    MissingClaimError,
+    UnsupportedAlgorithmError,
+)
 from joserfc.jwk import Key
 from joserfc.jws import CompactSignature, JWSRegistry
 from joserfc.jwt import JWTClaimsRegistry
@@ -156,10 +162,10 @@ class TokenAuthenticator:
                 until=claims["exp"] + rules.clock_skew,
                 keys=keys,
             )
-        except ExpiredTokenError as error:
-            raise NotAuthenticated("The token has expired.") from error
-        except (JoseError, BadArgument) as error:
-            raise NotAuthenticated(f"The token is not accepted: {error}") from error
+        except BadArgument as error:
+            raise NotAuthenticated(f"The token is not accepted: {error.message}") from error
+        except JoseError as error:
+            raise NotAuthenticated(_describe_refusal(error)) from error
 
     async def _verify_signature(self, token: bytes) -> tuple[CompactSignature, object]:
         """Return the parsed token and the current keys, if the signature is valid."""
@@ -202,7 +208,7 @@ class _AlgorithmRegistry(JWSRegistry):
 
     def get_alg(self, name: str) -> Any:
         if name not in (self.allowed or ()):
-            raise UnsupportedAlgorithmError(f"the algorithm {name!r} is not allowed")
+            raise UnsupportedAlgorithmError
         return self.algorithms[name]
 
 
@@ -251,6 +257,28 @@ def bearer_token(headers: Mapping[str, object]) -> bytes:
     if len(found) > 1 or scheme.lower() != "bearer" or not token.isascii() or not token:
         raise NotAuthenticated("The Authorization header must be 'Bearer <token>', given once.")
     return token.encode()
+
+
+_WANTED: Final = {
+    "exp": "a time",
+    "iat": "a time that has come",
+    "nbf": "a time that has come",
+}
+
+
+def _describe_refusal(error: JoseError) -> str:
+    """Say why a token is refused, in words that stay when the library has others."""
+    match error:
+        case ExpiredTokenError():
+            return "The token has expired."
+        case MissingClaimError():
+            return f"The token is not accepted: it has no claim `{error.claim}`."
+        case ClaimError():
+            wanted = _WANTED.get(error.claim, "the one that is wanted")
+            return f"The token is not accepted: its claim `{error.claim}` is not {wanted}."
+        case UnsupportedAlgorithmError():
+            return "The token is not accepted: its algorithm is none of those that are allowed."
+    return "The token is not accepted: it cannot be verified."
 
 
 def _claims_of(payload: bytes) -> dict[str, Any]:

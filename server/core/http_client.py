@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from time import monotonic
 from typing import Any, Final
 
 import httpx
@@ -12,10 +13,15 @@ MAX_INTERIM: Final = 3
 
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1")
 _INTERIM_LENGTH: Final = 10
+_OPENED: Final = (".connect_tcp.complete", ".start_tls.complete")
 
 
 class AnswerTooLong(httpx.TransportError):
     """A service sent more than it may; the message has no subject: "sent more than 64 bytes"."""
+
+
+class AnswerTooSlow(httpx.TransportError):
+    """A service sends too little; the message has no subject, as that of AnswerTooLong."""
 
 
 def open_http_client(**options: Any) -> httpx.AsyncClient:
@@ -27,16 +33,17 @@ def open_http_client(**options: Any) -> httpx.AsyncClient:
     return httpx.AsyncClient(cookies=cookies, follow_redirects=False, **options)
 
 
-class BoundedReading:
-    """Bounds what is read from the network for an answer, of which the library drops much.
+def open_blocking_client(**options: Any) -> httpx.Client:
+    """Open a client for a thread, which follows no redirect and keeps no cookies."""
+    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+    return httpx.Client(cookies=cookies, follow_redirects=False, **options)
 
-    Its `extensions` go with each request of a client that sends one request after another; `begin`
-    comes before each.
-    """
+
+class NetworkBounds:
+    """Counts what is read from the network for an answer, of which the library drops much."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self.extensions: Final = {"trace": self._watch}
         self.begin()
 
     def begin(self) -> None:
@@ -45,9 +52,31 @@ class BoundedReading:
         self._interim = 0
         self._end = b""
 
+    def _count(self, data: bytes) -> None:
+        self._bytes += len(data)
+        if self._bytes > self._most_bytes:
+            raise AnswerTooLong(f"sent more than {self._most_bytes} bytes")
+        seen = self._end + data
+        self._interim += len(_INTERIM.findall(seen))
+        self._end = seen[1 - _INTERIM_LENGTH :]
+        if self._interim > MAX_INTERIM:
+            raise AnswerTooLong(f"sent more than {MAX_INTERIM} answers of status 1xx")
+
+
+class BoundedReading(NetworkBounds):
+    """Bounds what is read from the network for an answer.
+
+    Its `extensions` go with each request of a client that sends one request after another; `begin`
+    comes before each.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(most_bytes)
+        self.extensions: Final = {"trace": self._watch}
+
     async def _watch(self, event: str, info: dict[str, Any]) -> None:
         """Bound the reading of a connection that has been opened; httpx calls it."""
-        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+        if event.endswith(_OPENED):
             stream = info["return_value"]
             stream.read = self._limit_read(stream.read)
 
@@ -59,12 +88,32 @@ class BoundedReading:
 
         return read_bounded
 
-    def _count(self, data: bytes) -> None:
-        self._bytes += len(data)
-        if self._bytes > self._most_bytes:
-            raise AnswerTooLong(f"sent more than {self._most_bytes} bytes")
-        seen = self._end + data
-        self._interim += len(_INTERIM.findall(seen))
-        self._end = seen[1 - _INTERIM_LENGTH :]
-        if self._interim > MAX_INTERIM:
-            raise AnswerTooLong(f"sent more than {MAX_INTERIM} answers of status 1xx")
+
+class PacedReading(NetworkBounds):
+    """Bounds what a blocking client reads for one answer, and the time that it takes.
+
+    After `spare_seconds` it has come at `least_pace` bytes a second or more.
+    """
+
+    def __init__(self, most_bytes: int, least_pace: int, spare_seconds: float) -> None:
+        super().__init__(most_bytes)
+        self._least_pace = least_pace
+        self._spare_seconds = spare_seconds
+        self._began = monotonic()
+        self.extensions: Final = {"trace": self._watch}
+
+    def _watch(self, event: str, info: dict[str, Any]) -> None:
+        if event.endswith(_OPENED):
+            stream = info["return_value"]
+            stream.read = self._limit_read(stream.read)
+
+    def _limit_read(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        def read_bounded(*arguments: Any, **options: Any) -> bytes:
+            data: bytes = read(*arguments, **options)
+            self._count(data)
+            waited = monotonic() - self._began - self._spare_seconds
+            if waited * self._least_pace > self._bytes:
+                raise AnswerTooSlow(f"sent less than {self._least_pace} bytes a second")
+            return data
+
+        return read_bounded

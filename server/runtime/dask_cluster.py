@@ -3,6 +3,7 @@
 It is imported only if the settings name a scheduler, because `distributed` is an optional extra.
 """
 
+import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import CancelledError
@@ -66,6 +67,8 @@ FAILURES: Final = (
 
 T = TypeVar("T")
 
+logger = logging.getLogger("penstock.executions")
+
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
@@ -91,8 +94,20 @@ class Cluster:
                     async for step in steps:
                         yield step
         except FAILURES as error:
-            message = f"The cluster did not do its part: {type(error).__name__} {error}"
-            raise Unavailable(message) from error
+            logger.warning("the cluster did not do its part: %s %s", type(error).__name__, error)
+            raise Unavailable(f"The cluster did not do its part. {_describe(error)}") from error
+
+
+def _describe(error: BaseException) -> str:
+    """Say what failed to who sees the execution; addresses and causes are in the log."""
+    match error:
+        case PartFailed():
+            return error.message
+        case KilledWorker():
+            return "Several machines were lost at the same part."
+        case ImportError() | AttributeError():
+            return "Its machines have no Penstock, or another version."
+    return "Its scheduler cannot be reached."
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,26 +8,45 @@ import pickle
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from http.client import HTTPException, HTTPResponse
 from typing import Any, Final
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
+import httpx
 import msgspec
 
 from penstock.datastore.executions.row_engine import STEP_BYTES
+from penstock.server.core.http_client import PacedReading, open_blocking_client
 
 ATTEMPTS: Final = 5
 PAUSE: Final = 0.2
-TIMEOUT: Final = 60.0
+TIMEOUT: Final = 30.0
+"""The seconds for which a machine waits for a connection, and for the next bytes."""
 
-PARTIAL: Final = 206
-SERVER_ERRORS: Final = 500
+LEAST_PACE: Final = 16 * 1024
+"""The bytes of a file that come in a second, at least, after SPARE_SECONDS."""
+
+SPARE_SECONDS: Final = 30.0
+
+AROUND: Final = 256 * 1024
+"""The bytes around a range: the head of the answer, and the sizes of chunks."""
+
+_WANTED: Final = {"accept-encoding": "identity", "connection": "close"}
 
 
 class PartFailed(Exception):
-    """A part could not be read or transformed; the message holds no secret."""
+    """A part could not be read or transformed.
+
+    The message is for everybody who sees the execution, the detail for the log of the worker;
+    neither holds a secret.
+    """
+
+    def __init__(self, message: str, detail: str = "") -> None:
+        super().__init__(message, detail)
+        self.message = message
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.detail}".rstrip()
 
 
 class SourceUrl(msgspec.Struct, frozen=True):
@@ -37,6 +56,21 @@ class SourceUrl(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "SourceUrl()"
+
+
+class _NoRange(Exception):
+    """The store of files answered with this status in place of a range."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status} in place of a range")
+        self.status = status
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it would answer so again; a redirect leads nowhere."""
+        return not httpx.codes.is_success(self.status) and not httpx.codes.is_server_error(
+            self.status
+        )
 
 
 def fetch_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:
@@ -51,52 +85,47 @@ def fetch_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:
                 yield block
                 start += len(block)
                 failures = 0
-        except (OSError, HTTPException) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, _NoRange) as error:
             failures += 1
-            if failures == ATTEMPTS or _is_final(error):
-                raise PartFailed(_describe_failure(source, error)) from None
+            if failures == ATTEMPTS or (isinstance(error, _NoRange) and error.is_final):
+                raise _failure(source, error) from None
             time.sleep(PAUSE * 2**failures)
 
 
 def _read_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:
-    wanted = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
-    request = Request(source.url, headers=wanted)  # noqa: S310 - a URL of our own files
-    with _open_request(request) as response:
-        if response.status != PARTIAL:
-            raise HTTPException(f"{response.status} in place of a range")
-        while start < end:
-            yield _read_block(response, min(end, (start // STEP_BYTES + 1) * STEP_BYTES) - start)
-            start = min(end, (start // STEP_BYTES + 1) * STEP_BYTES)
+    wanted = {"range": f"bytes={start}-{end - 1}", **_WANTED}
+    bounds = PacedReading(end - start + AROUND, LEAST_PACE, SPARE_SECONDS).extensions
+    with (
+        open_blocking_client(timeout=TIMEOUT) as client,
+        client.stream("GET", source.url, headers=wanted, extensions=bounds) as response,
+    ):
+        if response.status_code != httpx.codes.PARTIAL_CONTENT:
+            raise _NoRange(response.status_code)
+        held, at = bytearray(), start
+        for piece in response.iter_raw():
+            held += piece
+            while at < end and len(held) >= (size := _next_cut(at, end) - at):
+                yield bytes(held[:size])
+                del held[:size]
+                at += size
+            if at == end:
+                return
+        raise httpx.ReadError("the connection broke off")
 
 
-def _open_request(request: Request) -> HTTPResponse:
-    try:
-        answer: HTTPResponse = urlopen(request, timeout=TIMEOUT)  # noqa: S310 - likewise
-    except HTTPError as error:
-        error.close()
-        raise
-    return answer
+def _next_cut(at: int, end: int) -> int:
+    return min(end, (at // STEP_BYTES + 1) * STEP_BYTES)
 
 
-def _read_block(response: HTTPResponse, size: int) -> bytes:
-    block = response.read(size)
-    if len(block) < size:
-        raise HTTPException("the connection broke off")
-    return block
-
-
-def _is_final(error: Exception) -> bool:
-    return isinstance(error, HTTPError) and error.code < SERVER_ERRORS
-
-
-def _describe_failure(source: SourceUrl, error: Exception) -> str:
-    """Say which address was tried; the rest of the URL is a secret."""
+def _failure(source: SourceUrl, error: Exception) -> PartFailed:
+    """Tell the log which address was tried; the rest of the URL is a secret."""
+    message = "A machine of the cluster cannot read a file of the execution."
+    if isinstance(error, _NoRange):
+        message = f"{message[:-1]}: HTTP {error.status}."
     address = urlsplit(source.url)
     place = f"{address.scheme}://{address.netloc}"
-    if isinstance(error, HTTPError):
-        return f"A file cannot be read: HTTP {error.code} from {place}."
     advice = "If it is this server's, set PENSTOCK_PUBLIC_URL to a URL that the machines reach."
-    return f"A file cannot be read at {place}: {type(error).__name__} {error}. {advice}"
+    return PartFailed(message, f"Tried {place}: {type(error).__name__} {error}. {advice}")
 
 
 open_call = pickle.loads

@@ -61,6 +61,12 @@ class Connection:
             self._writer.write(f"{first}{head}\r\n".encode("latin-1") + answer.body)
             await self._writer.drain()
 
+    async def send(self, data: bytes) -> None:
+        """Send bytes as they are; a client that has left gets none."""
+        with suppress(ConnectionError):
+            self._writer.write(data)
+            await self._writer.drain()
+
     def reset(self) -> None:
         """Close with RST, like a crashed machine or a load balancer that lost its state."""
         connection: socket.socket = self._writer.get_extra_info("socket")

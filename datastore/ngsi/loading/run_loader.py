@@ -252,8 +252,9 @@ class RunLoader:
             left = [each for each in tried if self.batching.retry_delay(each.attempts) is not None]
             pause = self.batching.retry_delay(left[0].attempts) if left else None
         lane.put_back(left)
-        self._give_up(lane, self.lanes.fail(lane, error_text(error)))
-        return over, _refuse(over, Refusal.from_error(error)), pause
+        refusal = Refusal.from_error(error)
+        self._give_up(lane, self.lanes.fail(lane, refusal.reason))
+        return over, _refuse(over, refusal), pause
 
     async def _settle_events(self, entries: PendingEvents, stored: WriteResult) -> None:
         refusals = {event.identity: refusal for event, refusal in stored.refused}
@@ -330,7 +331,8 @@ class RunLoader:
 
 
 def error_text(error: Exception) -> str:
-    return Refusal.from_error(error).reason
+    """The words of a failure for the log, whoever's they are."""
+    return str(error) or type(error).__name__
 
 
 def _refuse(entries: PendingEvents, refusal: Refusal) -> WriteResult:

@@ -1,12 +1,13 @@
 """The writer of samples: stores events in their tables, in few requests."""
 
+import logging
 from asyncio import Semaphore, gather
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeVar
 
-from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.errors import LimitExceeded, PenstockError
 from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, TableItem
 from penstock.datastore.ngsi.large_values import LargeValues
@@ -22,6 +23,8 @@ CONCURRENT_REQUESTS: Final = 4
 """The number of concurrent requests of one batch."""
 
 MAX_CREATED: Final = 100_000
+
+logger = logging.getLogger("penstock.ngsi")
 
 
 @dataclass(slots=True)
@@ -92,6 +95,8 @@ class SampleWriter:
     async def _store_alone(self, event: Event, error: Exception, patient: bool) -> WriteResult:
         """Store an event with its large values in files, or refuse it if no table accepts it."""
         refused = WriteResult(refused=[(event, Refusal.from_error(error))])
+        if not isinstance(error, PenstockError):
+            logger.warning("%s refuses an event: %s", event.table, error)
         if not isinstance(error, LimitExceeded):
             return refused
         items = items_of(event, self.layout)

@@ -131,7 +131,7 @@ async def test_a_failing_destination_holds_a_share_and_the_rest_become_letters(
         assert {letter.code for letter in letters} == {ErrorCode.SERVICE_UNAVAILABLE}
         assert letters[0].reason == (
             "Too much waits for vehiclesxffffx002f4wheelsxffffbad1xffffcar, which cannot be "
-            "written: no such key"
+            "written: The destination refuses it; the log of the server says why."
         )
         await accept(sink, "good")
         assert (await wait_until_persisted(world, 1)).pending == 10

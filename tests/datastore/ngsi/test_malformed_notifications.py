@@ -38,6 +38,20 @@ def test_a_body_that_is_no_notification_is_refused(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"{", "it is no JSON"),
+        (b'{"data": [{"id": "\xff"}]}', "it is no JSON"),
+        (b"[" * 5000 + b"]" * 5000, "it is nested too deep"),
+    ],
+)
+def test_a_body_is_refused_in_words_of_our_own(body: bytes, words: str) -> None:
+    with pytest.raises(BadArgument) as refused:
+        read(body)
+    assert refused.value.message == f"The body cannot be read: {words}."
+
+
+@pytest.mark.parametrize(
     ("entity", "reason"),
     [
         (1, "The entity is not an object."),

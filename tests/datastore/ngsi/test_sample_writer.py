@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from penstock.datastore.errors import LimitExceeded, RequestRefused, Unavailable
+from penstock.datastore.errors import ErrorCode, LimitExceeded, RequestRefused, Unavailable
+from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, SampleTable, TableItem
 from penstock.datastore.ngsi.events import EntityUpdate, Metadata, NotifiedAttribute
 from penstock.datastore.ngsi.large_values import LargeValues
@@ -130,6 +131,19 @@ async def test_an_event_that_no_table_can_hold_spoils_no_other(destinations: Des
     assert [refused for refused, _ in stored.refused] == [large, long]
     assert all("is more than the maximum of" in refusal.reason for _, refusal in stored.refused)
     assert len(await read_series(destinations, name)) == 2
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        RequestRefused("PutItem", "AccessDeniedException", "arn:aws:iam::123:user/penstock"),
+        ValueError("/srv/penstock"),
+    ],
+)
+def test_a_dead_letter_does_not_repeat_the_words_of_aws(failure: Exception) -> None:
+    refusal = Refusal.from_error(failure)
+    words = "The destination refuses it; the log of the server says why."
+    assert refusal == (ErrorCode.BAD_USER_INPUT, words)
 
 
 async def test_a_row_of_many_attributes_is_split_into_requests(destinations: Destinations) -> None:

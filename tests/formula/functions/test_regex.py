@@ -77,7 +77,7 @@ REFUSED = {
     "(?!a)": "`(?!` is not supported; nothing that needs backtracking is",
     "(?<=a)": "`(?<=` is not supported; nothing that needs backtracking is",
     "(?>a)": "`(?>` is not supported; nothing that needs backtracking is",
-    "(?P<a": "invalid named capture group: `(?P<a`",
+    "(?P<a": "`(?P<a` does not begin a group with a name",
     "[z-a]": "`z-a` is not a valid range",
     "\\": "it ends too early",
     r"\1": r"`\1` is not understood",

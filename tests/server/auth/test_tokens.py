@@ -168,7 +168,7 @@ def signed_bytes(payload: bytes) -> str:
 @pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "", "HS256", "RS1"])
 async def test_an_algorithm_off_the_list_is_refused(algorithm: str) -> None:
     head, body = encode_part({"alg": algorithm, "kid": "one"}), encode_part(claims())
-    assert "not allowed" in await refusal_of(bearer(f"{head}.{body}."))
+    assert "its algorithm is none of those" in await refusal_of(bearer(f"{head}.{body}."))
 
 
 @pytest.mark.parametrize("key", [KEY, RSA, EDWARDS])
@@ -177,7 +177,9 @@ async def test_a_public_key_is_no_secret_to_sign_with(key: ECKey | RSAKey | OKPK
     for secret in secrets:
         message = f"{encode_part({'alg': 'HS256', 'kid': key.kid})}.{encode_part(claims())}"
         mac = hmac.new(secret, message.encode(), hashlib.sha256).digest()
-        assert "not allowed" in await refusal_of(bearer(f"{message}.{encode_part(mac)}"))
+        assert "its algorithm is none of those" in await refusal_of(
+            bearer(f"{message}.{encode_part(mac)}")
+        )
 
 
 async def test_a_key_of_one_kind_does_not_verify_for_another_algorithm() -> None:
