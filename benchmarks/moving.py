@@ -56,7 +56,10 @@ async def measure_moves(folder: Path) -> list[Timing]:
     async def import_() -> int:
         async with open_movable_store(target) as store:
             await store.table.create()
-            return (await Import(store, archive, lambda _count: None).run()).rows
+            importing = Import(store, archive, lambda _count: None)
+            done = await importing.run()
+            await importing.end()
+            return done.rows
 
     async def recount() -> int:
         async with open_movable_store(target) as store:

@@ -27,9 +27,9 @@ from penstock.server.settings.settings import Settings
 from tests.datastore.moving.furnished_store import (
     export_of,
     furnish,
-    import_of,
     neutral_row,
     open_empty,
+    run_import,
 )
 from tests.support.shared_clients import sharing_clients
 
@@ -60,7 +60,7 @@ async def move(folder: Path) -> None:
             began = time.perf_counter()
             await export_of(source, archive).run()
             exported = time.perf_counter()
-            counts = await import_of(target, archive).run()
+            counts = await run_import(target, archive)
             ended = time.perf_counter()
             moved = f"exported in {exported - began:.0f} s, imported in {ended - exported:.0f} s"
             print(f"{counts.rows:,} rows, {counts.samples} samples, {counts.files} files {moved}")

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from penstock.datastore.access.vault import KEY_BYTES
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.moving.bucket_names import BucketNames
 from penstock.datastore.private_files import make_private_folder, sync_folder
@@ -158,6 +159,9 @@ class Archive:
     def vault_key(self) -> bytes:
         """The key that seals the users' secrets of this archive. Raises DamagedArchive."""
         try:
-            return (self.folder / KEY).read_bytes()
+            key = (self.folder / KEY).read_bytes()
         except OSError as error:
             raise DamagedArchive(f"{self.folder / KEY}: {error.strerror}.") from error
+        if len(key) != KEY_BYTES:
+            raise DamagedArchive(f"{self.folder / KEY} is damaged.")
+        return key

@@ -62,7 +62,10 @@ class Import:
     into_existing: bool = False
 
     async def run(self) -> ImportResult:
-        """Write what the store lacks. Raises DamagedArchive, NotEmpty or Unavailable."""
+        """Write what the store lacks; may be repeated until `end`.
+
+        Raises DamagedArchive, NotEmpty or Unavailable.
+        """
         manifest = self._read_manifest()
         done = await self._begin(manifest)
         vault = LocalVault(self.archive.vault_key())
@@ -80,8 +83,12 @@ class Import:
                     done.append(part.name)
                     await self._note(manifest, done)
                 self.progress(part.lines)
-        await self.store.table.write([Delete(IMPORT.key(archive=manifest.id))])
         return ImportResult(*(manifest.count(kind) for kind in ("rows", "samples", "files")))
+
+    async def end(self) -> None:
+        """Forget what was written: from now on the table counts as one with rows."""
+        manifest = self._read_manifest()
+        await self.store.table.write([Delete(IMPORT.key(archive=manifest.id))])
 
     def _read_manifest(self) -> Manifest:
         manifest = self.archive.read_manifest()

@@ -12,7 +12,7 @@ from penstock.datastore.moving.export import Export
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
-from penstock.server.runtime.movable_stores import open_snapshot
+from penstock.server.runtime.movable_stores import SNAPSHOT, open_snapshot
 from penstock.server.runtime.stores import open_table
 from penstock.server.settings.settings import DATABASE, Settings
 
@@ -48,7 +48,8 @@ async def _export(settings: Settings, target: Path) -> Manifest:
             raise CommandFailed(*problems, code=ExitCode.STORE)
     archive = Archive(target)
     found = archive.read_manifest()
-    if found is not None and found.complete:
+    is_rest = (target / SNAPSHOT).exists()
+    if found is not None and found.complete and not is_rest:
         raise CommandFailed(f"{target} has a complete archive already; choose another folder.")
     async with open_snapshot(settings, target) as store:
         with show_progress("Exporting", None) as progress:

@@ -64,9 +64,12 @@ async def _import(
         elif problems := await store.table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
         with show_progress("Importing", archive.count_lines()) as progress:
-            done = await Import(store, archive, progress, into_existing).run()
+            importing = Import(store, archive, progress, into_existing)
+            done = await importing.run()
         with show_progress("Recounting", None) as progress:
             report = await recount(store.table, store.segments, progress, repair=into_existing)
+        # Last: what is killed before, also while it recounts, goes on when it is repeated.
+        await importing.end()
         return done, report
 
 

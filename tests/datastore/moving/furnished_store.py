@@ -15,7 +15,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.moving.archive import Archive
 from penstock.datastore.moving.bucket_names import BucketNames, rename_buckets
 from penstock.datastore.moving.export import Export, MovableStore
-from penstock.datastore.moving.import_ import Import
+from penstock.datastore.moving.import_ import Import, ImportResult
 from penstock.datastore.ngsi.destinations import SampleTable, TableItem
 from penstock.datastore.ngsi.sink import SinkContext, open_sink
 from penstock.datastore.ngsi.table_names import list_every_table
@@ -148,8 +148,14 @@ def export_of(store: MovableStore, folder: Path) -> Export:
     return Export(store, Archive(folder), Clock(), ignore_progress)
 
 
-def import_of(store: MovableStore, folder: Path, *, into_existing: bool = False) -> Import:
-    return Import(store, Archive(folder), ignore_progress, into_existing)
+async def run_import(
+    store: MovableStore, folder: Path, *, into_existing: bool = False
+) -> ImportResult:
+    """Import an archive, and end the import."""
+    importing = Import(store, Archive(folder), ignore_progress, into_existing)
+    done = await importing.run()
+    await importing.end()
+    return done
 
 
 async def furnish_little(store: MovableStore) -> None:

@@ -21,9 +21,9 @@ from tests.datastore.moving.furnished_store import (
     export_of,
     furnish,
     furnish_little,
-    import_of,
     open_empty,
     read_everything,
+    run_import,
 )
 from tests.support.stores import TWO
 from tests.support.table_interceptors import CutOffTable, ProcessDied
@@ -44,11 +44,11 @@ async def test_a_store_moves_to_another_one_and_back_with_everything(tmp_path: P
         manifest = await export_of(first, tmp_path / "there").run()
         assert manifest.complete
         counts = (len(before.rows), len(before.samples), len(before.files))
-        assert await import_of(second, tmp_path / "there").run() == counts
+        assert await run_import(second, tmp_path / "there") == counts
         assert await read_everything(second) == before
 
         await export_of(second, tmp_path / "back").run()
-        assert await import_of(third, tmp_path / "back").run() == counts
+        assert await run_import(third, tmp_path / "back") == counts
         assert await read_everything(third) == before
 
 
@@ -58,7 +58,7 @@ async def test_a_store_with_nothing_but_its_marker_moves(tmp_path: Path, name: s
         await raise_minimums(first.table, reader=3, writer=3)
         manifest = await export_of(first, tmp_path / "archive").run()
         assert manifest.count("rows") == 1
-        assert await import_of(second, tmp_path / "archive").run() == (1, 0, 0)
+        assert await run_import(second, tmp_path / "archive") == (1, 0, 0)
         assert await read_marker(second.table) == await read_marker(first.table)
 
 
@@ -96,7 +96,7 @@ async def test_an_export_that_is_killed_again_and_again_goes_on(
         assert deaths >= 1
         assert manifest.complete
         before = await read_everything(first)
-        assert await import_of(second, tmp_path / "archive").run() == (len(before.rows), 1, 3)
+        assert await run_import(second, tmp_path / "archive") == (len(before.rows), 1, 3)
         assert await read_everything(second) == before
 
 
@@ -114,7 +114,7 @@ async def test_an_import_that_is_killed_again_and_again_goes_on(
         while True:
             half = replace(second, table=CutOffTable(second.table, writes))
             try:
-                done = await import_of(half, tmp_path / "archive").run()
+                done = await run_import(half, tmp_path / "archive")
                 break
             except ProcessDied:
                 deaths += 1
@@ -130,11 +130,11 @@ async def test_an_import_into_a_table_with_rows_is_refused_unless_told(tmp_path:
         await second.table.write([Put({"pk": "P:other", "sk": "PV:latest"})])
         before = await read_everything(second)
         with pytest.raises(NotEmpty):
-            await import_of(second, tmp_path / "archive").run()
+            await run_import(second, tmp_path / "archive")
         assert await read_everything(second) == before
 
         for _ in range(2):
-            await import_of(second, tmp_path / "archive", into_existing=True).run()
+            await run_import(second, tmp_path / "archive", into_existing=True)
             wanted = await read_everything(first)
             assert await read_everything(second) == replace(wanted, rows=before.rows | wanted.rows)
 
@@ -143,21 +143,21 @@ async def test_an_archive_that_is_not_complete_or_is_damaged_is_refused(tmp_path
     folder = tmp_path / "archive"
     async with open_empty("sqlite", tmp_path) as first, open_empty("sqlite", tmp_path) as second:
         with pytest.raises(DamagedArchive, match="is no archive"):
-            await import_of(second, folder).run()
+            await run_import(second, folder)
         await furnish_little(first)
         half = export_of(first, folder)
         half.archive = CutOffArchive(folder, 4)
         with pytest.raises(ProcessDied):
             await half.run()
         with pytest.raises(DamagedArchive, match="not complete"):
-            await import_of(second, folder).run()
+            await run_import(second, folder)
 
         await export_of(first, folder).run()
         blobs = {path: path.read_bytes() for path in (folder / "blobs").glob("*/*")}
         for path in blobs:
             path.write_bytes(b"other")
         with pytest.raises(DamagedArchive, match="content of"):
-            await import_of(second, folder).run()
+            await run_import(second, folder)
         left = await read_everything(second)
         assert ({key.pk[:3] for key in left.rows}, left.files) == ({"MI:"}, {})
 
@@ -167,10 +167,14 @@ async def test_an_archive_that_is_not_complete_or_is_damaged_is_refused(tmp_path
         kept = part.read_bytes()
         part.write_bytes(kept.replace(b"odd", b"off", 1))
         with pytest.raises(DamagedArchive, match="is damaged"):
-            await import_of(second, folder).run()
+            await run_import(second, folder)
         part.unlink()
         with pytest.raises(DamagedArchive, match="has lost"):
-            await import_of(second, folder).run()
+            await run_import(second, folder)
+        part.write_bytes(kept)
+        (folder / "vault-key").write_bytes(b"short")
+        with pytest.raises(DamagedArchive, match="vault-key is damaged"):
+            await run_import(second, folder)
         left = await read_everything(second)
         assert ({key.pk[:3] for key in left.rows}, len(left.files)) == ({"MI:"}, 3)
 
@@ -200,7 +204,7 @@ async def test_an_archive_never_lowers_what_its_rows_demand_of_a_release(tmp_pat
         await export_of(first, tmp_path / "archive").run()
         guarded = replace(second, table=GuardedTable(second.table))
         await guarded.table.create()
-        await import_of(guarded, tmp_path / "archive").run()
+        await run_import(guarded, tmp_path / "archive")
         # The newest form of the furnished rows: users are listed under what they use.
         newest = 12
         assert await read_marker(second.table) == SchemaMarker(

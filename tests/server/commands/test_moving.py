@@ -1,6 +1,7 @@
 """`penstock export`, `import`, `backup`, `restore` and `doctor --recount` as a user sees them."""
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ from typing import Any
 import pytest
 
 from penstock.server.command_line import run
+from penstock.server.commands import import_
 from penstock.server.settings.settings import Settings
+from tests.support.table_interceptors import ProcessDied
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +48,30 @@ def test_a_seeded_store_is_exported_imported_and_recounted(
     assert "--into-existing" in failed["error"]["messages"][0]
     again = answer(capsys, "import", archive, "--into-existing", "--data-dir", "b")
     assert again == imported
+
+
+def die(*_arguments: object, **_options: object) -> None:
+    raise ProcessDied
+
+
+def test_a_move_that_is_killed_behind_its_last_part_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, "seed", "--size", 1, "--data-dir", "a")
+    archive = tmp_path / "archive"
+    with monkeypatch.context() as killed:
+        killed.setattr(shutil, "rmtree", die)
+        answer(capsys, "export", archive, "--data-dir", "a", code=1)
+    exported = answer(capsys, "export", archive, "--data-dir", "a")
+    assert not (archive / "snapshot").exists()
+
+    with monkeypatch.context() as killed:
+        killed.setattr(import_, "recount", die)
+        answer(capsys, "import", archive, "--data-dir", "b", code=1)
+    imported = answer(capsys, "import", archive, "--data-dir", "b")
+    del exported["archive"]
+    assert imported == {**exported, "differences": []}
+    assert "--into-existing" in str(answer(capsys, "import", archive, "--data-dir", "b", code=1))
 
 
 def test_a_backup_is_made_and_restored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
