@@ -27,6 +27,7 @@ from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
 from penstock.server.auth.dev_tokens import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
 from penstock.server.auth.jwks import Jwks
+from penstock.server.core.headers import IndexedHeaders
 from penstock.server.core.http_client import open_http_client
 from penstock.server.settings.settings import Settings
 
@@ -246,7 +247,8 @@ def dev_authenticator(settings: Settings) -> Authenticator:
 
 def bearer_token(headers: Mapping[str, object]) -> bytes:
     """Return the token after `Bearer`, in ASCII; raises NotAuthenticated for any other header."""
-    if isinstance(headers, Headers):
+    # The check of the exact type is quick; that of an abstract class runs in Python.
+    if isinstance(headers, (IndexedHeaders, Headers)):
         found: Sequence[object] = headers.getlist("authorization")
     else:
         found = [value for name, value in headers.items() if name.lower() == "authorization"]

@@ -14,30 +14,39 @@ _SCOPE_KEY: Final = "penstock.fields"
 
 
 class IndexedHeaders(Headers):
-    """Starlette's headers with an index; the scope's names are in lower case, as ASGI requires."""
+    """Starlette's headers with an index; the scope's names are in lower case, as ASGI requires.
+
+    A request has some fifteen fields, of which ten are read: only those are decoded.
+    """
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(raw=scope["headers"])
-        self._index: dict[str, list[str]] = {}
-        for name, value in self._list:
-            self._index.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+        # The first field of a name is the one that stays.
+        self._first = dict(reversed(self._list))
+        self._repeats = len(self._first) < len(self._list)
 
     def __getitem__(self, key: str) -> str:
-        return self._index[key.lower()][0]
+        return self._first[key.lower().encode("latin-1")].decode("latin-1")
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and key.lower() in self._index
+        return isinstance(key, str) and key.lower().encode("latin-1") in self._first
 
     @overload  # type: ignore[override]
     def get(self, key: str) -> str | None: ...
     @overload
     def get(self, key: str, default: str) -> str: ...
     def get(self, key: str, default: str | None = None) -> str | None:
-        found = self._index.get(key.lower())
-        return default if found is None else found[0]
+        found = self._first.get(key.lower().encode("latin-1"))
+        return default if found is None else found.decode("latin-1")
 
     def getlist(self, key: str) -> list[str]:
-        return self._index.get(key.lower(), [])
+        name = key.lower().encode("latin-1")
+        found = self._first.get(name)
+        if found is None:
+            return []
+        if self._repeats:
+            return [value.decode("latin-1") for field, value in self._list if field == name]
+        return [found.decode("latin-1")]
 
 
 def request_headers(scope: Scope) -> IndexedHeaders:

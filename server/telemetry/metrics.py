@@ -87,18 +87,21 @@ class OperationMetrics:
             registry=registry,
             buckets=_COSTS,
         )
-        self._total, self._running = cache(total.labels), cache(running.labels)
+        self._total = cache(total.labels)
+        self._running: Final = dict.fromkeys(TRANSPORTS, 0)
+        for each in TRANSPORTS:
+            running.labels(each).set_function(partial(self._running.__getitem__, each))
         self._seconds, self._cost = cache(seconds.labels), cache(cost.labels)
         self._ends = {each: partial(self._count_end, each) for each in TRANSPORTS}
 
     def start(self, record: OperationRecord) -> OperationEnded:
         """Count an operation as running; return the function to call at its end."""
         began_as = record.transport
-        self._running(began_as).inc()
+        self._running[began_as] += 1
         return self._ends[began_as]
 
     def _count_end(self, began_as: Transport, record: OperationRecord) -> None:
-        self._running(began_as).dec()
+        self._running[began_as] -= 1
         kind, cost = record.kind, record.cost
         self._total(kind, record.transport, record.outcome).inc()
         self._seconds(kind).observe(record.seconds)

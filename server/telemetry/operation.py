@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from penstock.schema.engine.documents import ParsedDocument
 from penstock.schema.engine.engine import OperationRequest, PreparedOperation
 from penstock.server.core.headers import request_headers, request_id_of
-from penstock.server.telemetry.logs import operation_logger
+from penstock.server.telemetry.logs import EventLog
 
 Transport: TypeAlias = Literal["http", "sse", "websocket"]
 TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
@@ -162,7 +162,7 @@ class AccessLog:
     """Logs operations to standard error, in the form of the other lines."""
 
     def __init__(self, form: Literal["text", "json"]) -> None:
-        self._logger = operation_logger(form)
+        self._log_event = EventLog(form).write
 
     def operation(self, _seen: OperationRecord) -> OperationEnded:
         """Log the operation when it has ended."""
@@ -171,22 +171,23 @@ class AccessLog:
     def _log(self, seen: OperationRecord) -> None:
         units = seen.units
         rcu, wcu, calls = (units.rcu, units.wcu, units.calls) if units else (0.0, 0.0, 0)
+        trace = {} if seen.trace_id is None else {"trace_id": seen.trace_id}
+        facts = {
+            "calls": calls,
+            "codes": seen.codes,
+            "cost": seen.cost,
+            "document": seen.digest,
+            "milliseconds": round(seen.seconds * 1_000, 2),
+            "operation": seen.name,
+            "outcome": seen.outcome,
+            "rcu": rcu,
+            "request_id": seen.request_id,
+            "status": seen.status,
+            **trace,
+            "transport": seen.transport,
+            "type": seen.kind,
+            "wcu": wcu,
+        }
         # A line that cannot be written, as on a broken pipe, must not fail the operation.
         with suppress(OSError):
-            self._logger.info(
-                "operation",
-                request_id=seen.request_id,
-                transport=seen.transport,
-                type=seen.kind,
-                operation=seen.name,
-                document=seen.digest,
-                status=seen.status,
-                outcome=seen.outcome,
-                codes=seen.codes,
-                milliseconds=round(seen.seconds * 1_000, 2),
-                cost=seen.cost,
-                rcu=rcu,
-                wcu=wcu,
-                calls=calls,
-                **({} if seen.trace_id is None else {"trace_id": seen.trace_id}),
-            )
+            self._log_event("operation", facts)

@@ -19,7 +19,7 @@ from penstock.datastore.work_reports import (
     RunChange,
     RunReport,
 )
-from penstock.server.telemetry.logs import operation_logger
+from penstock.server.telemetry.logs import EventLog
 
 executions = logging.getLogger("penstock.executions")
 jobs = logging.getLogger("penstock.jobs")
@@ -77,16 +77,16 @@ class NotificationLog:
     """Logs notifications to standard error, as the access log does operations."""
 
     def __init__(self, form: Literal["text", "json"]) -> None:
-        self._logger = operation_logger(form)
+        self._log_event = EventLog(form).write
 
     def write(self, request_id: str, correlator: str, status: int, seconds: float) -> None:
         """Log one answer; `correlator` names the sender's transaction."""
         # A line that cannot be written, as on a broken pipe, must not fail the notification.
         with suppress(OSError):
-            self._logger.info(
-                "notification",
-                request_id=request_id,
-                correlator=correlator,
-                status=status,
-                milliseconds=round(seconds * 1_000, 2),
-            )
+            facts = {
+                "correlator": correlator,
+                "milliseconds": round(seconds * 1_000, 2),
+                "request_id": request_id,
+                "status": status,
+            }
+            self._log_event("notification", facts)
