@@ -1,10 +1,12 @@
 """Sends a file of 2 GB through a running server, and measures each process's peak memory.
 
-Run as `python -m benchmarks.large_file [GB]`. The file and its output are on the disk; four times
-its size must be free. Its rows have 1 KB: this measures the transport of bytes, and
-`benchmarks.transform` that of rows.
+The server spreads the file over its cores. Run as `python -m benchmarks.large_file [GB] [--check]`;
+with `--check` it exits with 1 if a process takes more than 150 MB. The file and its output are on
+the disk; four times its size must be free. Its rows have 1 KB: this measures the transport of
+bytes, and `benchmarks.transform` that of rows.
 """
 
+import argparse
 import subprocess
 import sys
 import threading
@@ -19,6 +21,9 @@ from tests.support.graphql_client import CREATE, CREATE_GROUP
 from tests.support.penstock_command import Server, client, start_server
 
 GIGABYTE = 10**9
+MOST_MEMORY = 150
+"""The megabytes that no process may exceed, whatever the size of the file."""
+
 NOTE = "The quick brown fox jumps over the lazy dog. " * 22
 COLUMNS = (("distance", "NUMBER"), ("passengers", "NUMBER"), ("note", "STRING"))
 FORMULAS = ((":distance * :passengers", "NUMBER"), ("UPPERCASE(:note)", "STRING"))
@@ -43,10 +48,10 @@ def write(file: Path, size: int) -> int:
 
 
 class PeakMemory:
-    """The peak memory of processes, by their role."""
+    """The peak memory of processes in MB, by their roles and ids."""
 
     def __init__(self, *roots: int) -> None:
-        self.peaks: dict[str, int] = {}
+        self.peaks: dict[tuple[str, int], float] = {}
         self._roots = roots
 
     def update(self) -> None:
@@ -54,14 +59,21 @@ class PeakMemory:
             with suppress(FileNotFoundError, ProcessLookupError, StopIteration):
                 lines = Path(f"/proc/{process}/status").read_text().splitlines()
                 peak = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-                self.peaks[name] = max(self.peaks.get(name, 0), peak)
+                self.peaks[name, process] = peak / 1024
 
     def _processes(self) -> Iterator[tuple[str, int]]:
         for name, root in zip(("server", "penstock run"), self._roots, strict=True):
             yield name, root
-            with suppress(FileNotFoundError):
-                children = Path(f"/proc/{root}/task/{root}/children").read_text().split()
-                yield from ((f"worker of {name}", int(child)) for child in children)
+            yield from ((f"process of {name}", below) for below in _below(root))
+
+
+def _below(process: int) -> Iterator[int]:
+    """The processes that a process has started, and those that these have started."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for task in Path(f"/proc/{process}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                yield child
+                yield from _below(child)
 
 
 @contextmanager
@@ -88,8 +100,12 @@ def prepare(server: Server, data_dir: Path) -> None:
         assert asking.ask(CREATE, input=content)["pipeline"]
 
 
-def main() -> None:
-    size = int(float(sys.argv[1] if len(sys.argv) > 1 else 2) * GIGABYTE)
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.large_file", description=__doc__)
+    parser.add_argument("gigabytes", type=float, nargs="?", default=2.0)
+    parser.add_argument("--check", action="store_true", help=f"exit with 1 above {MOST_MEMORY} MB")
+    options = parser.parse_args()
+    size = int(options.gigabytes * GIGABYTE)
     with TemporaryDirectory() as directory:
         data_dir, file = Path(directory, "data"), Path(directory, "rows.csv")
         rows = write(file, size)
@@ -107,9 +123,10 @@ def main() -> None:
             seconds = time.monotonic() - begun
         assert code == 0
         print(f"{file.stat().st_size / GIGABYTE:.2f} GB in {rows:,} rows, {seconds:.0f} s")
-        for name, peak in memory.peaks.items():
-            print(f"{name}: {peak / 1024:,.0f} MB of memory at most")
+        for (name, _), peak in memory.peaks.items():
+            print(f"{name}: {peak:,.0f} MB of memory at most")
+    return int(options.check and max(memory.peaks.values()) > MOST_MEMORY)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

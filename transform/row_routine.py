@@ -136,8 +136,9 @@ class RowCompiler:
             self._lines.append("work.begin_row()")
         if self._refers_earlier:
             self._lines += ["results = {}", "earlier = results.get"]
-        for output in outputs:
-            self._add_output(output)
+        referring = [n for n, output in enumerate(outputs) if output.routine.refers_earlier]
+        for n, output in enumerate(outputs):
+            self._add_output(output, is_referred=n < max(referring, default=0))
         self._lines.append(f"cells = [{', '.join(self._cells)}]")
         if self._checks_cells:
             self._lines.append(f"if not is_kept(cells): {_OUT_OF_ORDER}")
@@ -164,16 +165,19 @@ class RowCompiler:
             found = _READ_BY_TYPE.get(column.type, "{read}(entry)").format(read=read)
             self._lines += [f"entry = fields[{column.place}]", f"{value} = {found}"]
 
-    def _add_output(self, output: OutputColumn) -> None:
+    def _add_output(self, output: OutputColumn, *, is_referred: bool) -> None:
         n = len(self._cells)
         cell, key = f"cell{n}", f"key{n}"
         self._cells.append(cell)
         result = self._add_formula(n, output.routine)
+        # Most numbers are written as they are; number_text looks for zeros and exponents.
         self._lines += [
-            f"{cell} = number_text({result}) if type({result}) is Decimal else"
-            f" {result} if type({result}) is str else csv_cell({result})",
+            f"if type({result}) is Decimal:",
+            f" {cell} = str({result})",
+            f" if {cell}[-1] == '0' or 'E' in {cell}: {cell} = number_text({result})",
+            f"else: {cell} = {result} if type({result}) is str else csv_cell({result})",
         ]
-        if output.key is not None and self._refers_earlier:
+        if output.key is not None and is_referred:
             self._namespace[key] = output.key
             self._lines.append(f"results[{key}] = {cell} if type({result}) is tuple else {result}")
 

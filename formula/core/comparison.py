@@ -15,6 +15,8 @@ _USUAL_TYPES: Final = frozenset({Decimal, str, bool})
 
 def equal(left: Value, right: Value) -> bool:
     """Whether two values are equal; null equals only null."""
+    if type(left) is type(right) and type(left) in _USUAL_TYPES:
+        return left == right
     if left is None or right is None:
         return left is right
     _refuse_mixture(left, right)

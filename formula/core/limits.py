@@ -37,7 +37,9 @@ class WorkMeter:
 
     def begin_row(self) -> None:
         """Set the next row's limit, from the units that the batch has left."""
-        self._row = min(self._batch, MAX_ROW_WORK)
+        # Not by `min`, which takes half of the time: a file has millions of rows.
+        batch = self._batch
+        self._row = batch if batch < MAX_ROW_WORK else MAX_ROW_WORK
 
     def spend(self, units: int) -> None:
         """Spend units; raises Fault when the row or the batch has none left."""

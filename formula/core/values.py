@@ -128,7 +128,8 @@ def _json_of(item: Scalar) -> str:
 
 def check_length(text: str) -> str:
     """Return the text; raises a Fault when it is longer than a text value may be."""
-    require_length(len(text))
+    if len(text) > MAX_STRING:
+        require_length(len(text))
     return text
 
 

@@ -40,6 +40,27 @@ def test_each_row_gives_its_outputs_and_later_transforms_read_earlier_ones() -> 
     assert ending.succeeded
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [],
+        [["1", "a"], ["", ""]],
+        [["1", "a,b"], ["2", "c"]],
+        [["1", 'say "so"']],
+        [["a\nb", "1"], ["2", "c"]],
+        [["a\rb", "1"]],
+        [["a\r\nb", "\r\n"]],
+        [[" ", "\u00e9\u2028\x00"]],
+        [["alone"], [""]],
+        [["", "", ","]],
+    ],
+)
+def test_cells_are_written_as_the_csv_module_writes_them(cells: list[list[str]]) -> None:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerows(cells)
+    assert outcome.cell_lines(cells) == text.getvalue().encode()
+
+
 def test_bytes_are_counted() -> None:
     data = rows("1,gas")
     output, wrong, ending = run(data)
