@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from penstock.datastore.access.work import WorkAccount
+from penstock.datastore.access.work import WorkAccount, sample_units
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import PenstockError, RateLimited
+from penstock.datastore.errors import LimitExceeded, PenstockError, RateLimited
 from penstock.datastore.ngsi.directory import Attribute
+from penstock.datastore.ngsi.reading.charts import MAX_SAMPLES
 from penstock.datastore.ngsi.reading.series import Sample, SeriesReader, TimeSpan, moment_of
 from penstock.datastore.table.pages import Window
 
@@ -33,13 +34,13 @@ async def follow_series(
     """Yield the latest sample, then each new one; look for new samples every `seconds` seconds.
 
     A new sample is seen if it is later than all before, whatever its time is, or at most
-    MAX_STORAGE_DELAY old. Each look costs LOOK_UNITS. A caller who cannot pay for it hears of the
-    samples later.
+    MAX_STORAGE_DELAY old. Each look costs LOOK_UNITS, and what it reads. A caller who cannot pay
+    for it hears of the samples later. Raises LimitExceeded where a look would read too many.
     """
     looked_at, newest = clock.now(), await series.newest(of)
     if newest is not None:
         yield newest[1]
-    recent = await _entries_since(series, of, looked_at, newest)
+    recent = await _entries_since(series, of, looked_at, newest, work)
     # What was stored between the two reads is new as well.
     known = {sk for sk, _ in recent if newest is not None and sk <= newest[0]}
     while True:
@@ -52,9 +53,11 @@ async def follow_series(
         looking_at = clock.now()
         try:
             work.spend_more(LOOK_UNITS)
-            recent = await _entries_since(series, of, looked_at, newest)
+            recent = await _entries_since(series, of, looked_at, newest, work)
         except RateLimited:
             continue
+        except LimitExceeded:
+            raise
         except PenstockError as error:
             logger.warning("a series could not be read: %s", error.message)
             continue
@@ -62,9 +65,16 @@ async def follow_series(
 
 
 async def _entries_since(
-    series: SeriesReader, of: Attribute, looked_at: datetime, newest: Entry | None
+    series: SeriesReader,
+    of: Attribute,
+    looked_at: datetime,
+    newest: Entry | None,
+    work: WorkAccount,
 ) -> list[Entry]:
-    """The samples that may have come since a look, with that which was the newest, oldest first."""
+    """The samples that may have come since a look, with that which was the newest, oldest first.
+
+    The caller owes them, those of a time to come with each look.
+    """
     start = looked_at - MAX_STORAGE_DELAY
     if newest is not None:
         start = min(start, moment_of(newest[1].at))
@@ -73,6 +83,9 @@ async def _entries_since(
     while True:
         page = await series.page(of, TimeSpan(start=start), window)
         found += page.entries
+        work.owe(sample_units(len(page.entries)))
+        if len(found) > MAX_SAMPLES:
+            raise LimitExceeded("samples of a minute and of times to come", MAX_SAMPLES, len(found))
         if not page.more:
             return found
         window = Window(size=RECENT_PAGE, after=page.reached)

@@ -3,8 +3,12 @@
 import asyncio
 from datetime import timedelta
 
-from penstock.datastore.clock import Clock
-from penstock.datastore.errors import RateLimited
+import pytest
+
+from penstock.datastore.access.work import sample_units
+from penstock.datastore.clock import Clock, iso_timestamp
+from penstock.datastore.errors import LimitExceeded, RateLimited
+from penstock.datastore.ngsi.reading import followers
 from penstock.datastore.ngsi.reading.followers import LOOK_UNITS, MAX_STORAGE_DELAY, follow_series
 from tests.datastore.ngsi.sample_sinks import SinkWorld, car, notification
 from tests.datastore.ngsi.test_repository import reader, speed
@@ -54,3 +58,48 @@ async def test_a_follower_in_debt_looks_at_nothing_and_misses_nothing(world: Sin
         assert (await asyncio.wait_for(told, HUNG_SECONDS)).text == "1"
         assert account.taken == account.most
         await following.aclose()  # type: ignore[attr-defined]
+
+
+async def store_ahead(world: SinkWorld, watch: Watch, count: int) -> None:
+    """Store samples of the next hours, one for each minute, in one notification."""
+    begin = Clock(watch).now() + timedelta(hours=1)
+    times = (iso_timestamp(begin + timedelta(minutes=number)) for number in range(count))
+    cars = [car("car1", speed=1) for _ in range(count)]
+    for each, time in zip(cars, times, strict=True):
+        each["speed"]["metadata"] = {"TimeInstant": {"type": "DateTime", "value": time}}
+    found = notification(*cars)
+    async with world.open_sink(clock=Clock(watch)) as sink:
+        await sink.accept_notification(found, 10)
+        await sink.loader.drain()
+
+
+@on_sqlite
+async def test_a_follower_owes_the_samples_of_times_to_come_with_each_look(
+    world: SinkWorld,
+) -> None:
+    watch, account = Watch(), Account()
+    await store_ahead(world, watch, 9)
+    series = reader(world).series
+    following = follow_series(series, Clock(watch), await speed(world), 0.0, account)
+    assert (await anext(following)).text == "1"
+    looks = asyncio.ensure_future(anext(following))
+    await until(lambda: account.taken >= 3 * LOOK_UNITS)
+    looks.cancel()
+    await asyncio.wait([looks])
+    # A look that is cut off was taken, and may not be owed yet.
+    assert account.owed % sample_units(9) == 0
+    assert account.owed >= account.taken // LOOK_UNITS * sample_units(9)
+
+
+@on_sqlite
+async def test_a_follower_ends_where_a_look_reads_too_many_samples(
+    world: SinkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = Watch()
+    await store_ahead(world, watch, 9)
+    monkeypatch.setattr(followers, "MAX_SAMPLES", 8)
+    series = reader(world).series
+    following = follow_series(series, Clock(watch), await speed(world), 0.0, Account())
+    await anext(following)
+    with pytest.raises(LimitExceeded):
+        await anext(following)
