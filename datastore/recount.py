@@ -65,10 +65,13 @@ class Recount:
 
     _wanted: dict[Key, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _standing: dict[Key, dict[str, int]] = field(default_factory=dict)
+    _sources: dict[Key, int] = field(default_factory=lambda: defaultdict(int))
+    _source: int = 0
 
     def read(self, item: Attributes) -> None:
         """Take in one row; rows that neither count nor are counted change nothing."""
         key = key_of(item)
+        self._source = hash(key)
         leader = key.pk.partition(":")[0]
         kind = _LATEST.get((leader, key.sk))
         if kind is not None and "deletedAt" not in item:
@@ -100,12 +103,16 @@ class Recount:
                 found.append(CountDifference(key, wanted, standing))
         return found
 
+    def sources_of(self, key: Key) -> int:
+        """A number that tells which rows were counted: the sum of the hashes of their keys."""
+        return self._sources.get(key, 0)
+
     def _read_resource(self, kind: KindDefinition[Any], item: Attributes) -> None:
         resource = load(kind.record, item, id=resource_id(item))
         derived = derive_rows(kind.letter, resource)
         for home in derived.homes:
             if resource.shard:
-                self._wanted[GROUP_COUNT.key(group=home, shard=resource.shard)]["grants"] += 1
+                self._count(GROUP_COUNT.key(group=home, shard=resource.shard), "grants")
             else:
                 self._count_in_group(home, "grants")
         self._add([*derived.counters.values(), *use_counters(resource)])
@@ -116,7 +123,7 @@ class Recount:
         pipeline, shard = str(item["pipelineId"]), int(str(item.get("shard", 0)))
         tagged = msgspec.convert(item.get("tags", []), list[Tag])
         self._add(tag_counters(EXECUTION_LETTER, pipeline, resource_id(item), tagged, shard))
-        self._wanted[EXECUTION_COUNT.key(id=pipeline)]["count"] += 1
+        self._count(EXECUTION_COUNT.key(id=pipeline), "count")
         if (kept := execution_counter(execution_of(item))) is not None:
             self._add([kept])
 
@@ -127,11 +134,11 @@ class Recount:
         elif leader == RUN.pk.leader and key.sk == RUN.sk.text:
             manifest = ManifestName(GroupPath(str(item["Group"])), str(item["Manifest"]))
             shard = int(str(item.get("Shard", 0)))
-            self._wanted[run_counts(manifest).key(shard)]["runs"] += 1
+            self._count(run_counts(manifest).key(shard), "runs")
         elif leader == MANIFEST_COUNT.pk.leader:
             self._stand(key, item)
             parts = split_levels(MANIFEST_COUNT.pk.parse(key.pk)["manifest"])
-            self._wanted[MANIFEST.key(group=parts[0], name=parts[1])]["shards"] += 1
+            self._count(MANIFEST.key(group=parts[0], name=parts[1]), "shards")
 
     def _read_group(self, key: Key, item: Attributes) -> None:
         self._stand(key, item)
@@ -142,9 +149,14 @@ class Recount:
     def _add(self, counters: Iterable[RowCounter]) -> None:
         for counter in counters:
             self._wanted[counter.key].update(counter.amounts)
+            self._sources[counter.key] += self._source
 
     def _count_in_group(self, group: str, attribute: str) -> None:
-        self._wanted[key_of_group(GroupPath(group))][attribute] += 1
+        self._count(key_of_group(GroupPath(group)), attribute)
+
+    def _count(self, key: Key, attribute: str) -> None:
+        self._wanted[key][attribute] += 1
+        self._sources[key] += self._source
 
     def _stand(self, key: Key, item: Attributes) -> None:
         counts = {name: int(str(item[name])) for name in _COUNTED if item.get(name)}

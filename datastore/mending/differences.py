@@ -64,7 +64,12 @@ async def find_differences(table: Table, segments: int, progress: Progress) -> D
     async for item in scan_table(table, segments, progress):
         second.read(item)
     standing = {one.key: one for one in second.count_differences()}
-    stayed = [one for one in counts if standing.get(one.key) == one]
+    # Where others came and went the same numbers do not mean that the count is wrong.
+    stayed = [
+        one
+        for one in counts
+        if standing.get(one.key) == one and first.sources_of(one.key) == second.sources_of(one.key)
+    ]
     return Differences(second.row_differences(), stayed, second.labels, first.scanned)
 
 
@@ -90,6 +95,7 @@ class _CountLook:
         self._recount = Recount()
         self._wanted: dict[Key, Counter[str]] = defaultdict(Counter)
         self._standing: dict[Key, dict[str, int]] = {}
+        self._sources: dict[Key, int] = defaultdict(int)
 
     def read_counts(self, item: Attributes, derived: Derivation) -> None:
         self.scanned += 1
@@ -101,6 +107,11 @@ class _CountLook:
         for counter in derived.counters:
             if is_own_count(counter.key):
                 self._wanted[counter.key].update(counter.amounts)
+                self._sources[counter.key] += hash(key)
+
+    def sources_of(self, key: Key) -> int:
+        """A number that tells which rows were counted, the same at each look of this process."""
+        return self._sources.get(key, 0) + self._recount.sources_of(key)
 
     def count_differences(self) -> list[CountDifference]:
         found = self._recount.differences()
