@@ -103,19 +103,18 @@ async def export_file(
 async def import_file(
     context: Context, format: PlaylistFormat, data: str | bytes | ObjectKey, wish: ImportOptions
 ) -> ImportResult:
-    """Read a playlist file and make a playlist of it, in a thread.
+    """Read a playlist file and make a playlist of it, in a thread; an uploaded one in parts.
 
     Raises RateLimited for a caller who is in debt for what this operation did before.
     """
     context.session.work.spend_more(1)
     if isinstance(data, ObjectKey):
-        content = await context.session.playlists.uploads.read(data.key)
-        reading = partial(read, format, content, field="objectKey")
+        document = await context.session.playlists.uploads.read(format, data.key)
     else:
         reading = partial(read, format, data)
-    document = await run_in_request_thread(
-        lambda work: reading(step=work.require_wanted), context.session.payer
-    )
+        document = await run_in_request_thread(
+            lambda work: reading(step=work.require_wanted), context.session.payer
+        )
     found = await context.session.playlists.importing.run(document, wish)
     if found.playlist is not None:
         _renew_playlist(context, found.playlist)

@@ -1,12 +1,21 @@
 """Playlist files that are uploaded before their import, because they are larger than a request."""
 
+from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.object_keys import playlist_files_prefix
 from penstock.datastore.audio.upkeep.user_uploads import UploadTicket, UserUploads
-from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
-from penstock.datastore.playlists.formats.document import MAX_BYTES
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound
+from penstock.datastore.interruptible_work import InterruptibleWork
+from penstock.datastore.objects.port import regroup_blocks
+from penstock.datastore.playlists.formats.document import PlaylistDocument, PlaylistFormat
+from penstock.datastore.playlists.formats.files import BLOCK_BYTES, FileParser
+from penstock.datastore.request_threads import run_in_request_thread
+
+MAX_UPLOAD: Final = 1024**3
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,21 +25,37 @@ class PlaylistUploads:
     access: Access
 
     async def form(self, file_name: str) -> UploadTicket:
-        """Allow one upload of at most MAX_BYTES bytes."""
+        """Allow one upload of at most MAX_UPLOAD bytes."""
         return await self._uploads.form(file_name)
 
-    async def read(self, object_key: str) -> bytes:
-        """Read an uploaded file; raises Invalid if there is none, LimitExceeded if it is large."""
+    async def read(self, format: PlaylistFormat, object_key: str) -> PlaylistDocument:
+        """Read an uploaded file, of which a block at a time is in memory.
+
+        Raises Invalid if there is none or it cannot be read, and LimitExceeded.
+        """
         size = await self._uploads.size(object_key)
-        if size is not None and size > MAX_BYTES:
-            raise LimitExceeded("bytes of a playlist file", MAX_BYTES, size, ("objectKey",))
-        content = None if size is None else await self._uploads.read(object_key)
-        if content is None:
-            words = "leads to no uploaded playlist file"
-            raise Invalid([FieldProblem(["objectKey"], words)])
-        return content
+        if size is None:
+            raise _no_file()
+        if size > MAX_UPLOAD:
+            raise LimitExceeded("bytes of a playlist file", MAX_UPLOAD, size, ("objectKey",))
+        parser, payer = FileParser(format, "objectKey"), self.access.payer
+        try:
+            async with aclosing(self.access.files.read(object_key, end=size)) as chunks:
+                async for block in regroup_blocks(chunks, BLOCK_BYTES):
+                    await run_in_request_thread(partial(_feed, parser, block), payer)
+        except NotFound:
+            raise _no_file() from None
+        return await run_in_request_thread(lambda _: parser.close(), payer)
 
     @property
     def _uploads(self) -> UserUploads:
         prefix = playlist_files_prefix(self.access.caller.user_id)
-        return UserUploads(self.access, "playlist", prefix, MAX_BYTES)
+        return UserUploads(self.access, "playlist", prefix, MAX_UPLOAD)
+
+
+def _feed(parser: FileParser, block: bytes, work: InterruptibleWork) -> None:
+    parser.feed(block, work.require_wanted)
+
+
+def _no_file() -> Invalid:
+    return Invalid([FieldProblem(["objectKey"], "leads to no uploaded playlist file")])

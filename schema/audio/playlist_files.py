@@ -172,7 +172,7 @@ class CreatePlaylistUploadInput:
 class PlaylistFileMutation:
     @strawberry.mutation(
         graphql_type=CreatePlaylistUploadResult,
-        description="Get a form that uploads one playlist file of at most 8 MB within one hour, "
+        description="Get a form that uploads one playlist file of at most 1 GiB within one hour, "
         "for an import that is larger than a request. The file is deleted a day after that.",
     )
     @staticmethod

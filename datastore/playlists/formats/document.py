@@ -3,12 +3,17 @@
 import re
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
 from penstock.datastore.records import StoredRecord
 
 MAX_BYTES: Final = 8_000_000
+"""The most bytes of a file in a request; also of one part of a larger file."""
+
+MAX_CHARACTERS: Final = 8_000_000
+"""The most characters of all texts of the tracks of a file."""
+
 MAX_TRACKS: Final = 10_000
 MAX_TEXT: Final = 1_024
 MAX_LOCATION: Final = 4_096
@@ -91,11 +96,45 @@ def build_track(fields: TrackFields, line: int | None = None) -> FileTrack:
     return FileTrack(**fields)  # type: ignore[arg-type]  # checked just above
 
 
-def append_track(tracks: list[FileTrack], one: FileTrack) -> None:
-    """Append a track; raises TooManyTracks if the limit is reached."""
-    if len(tracks) >= MAX_TRACKS:
-        raise TooManyTracks
-    tracks.append(one)
+class TrackCollector:
+    """Collects the tracks of a file that is read piece by piece, within their limits."""
+
+    def __init__(self) -> None:
+        self.title: str | None = None
+        self._tracks: Final[list[FileTrack]] = []
+        self._characters = 0
+
+    @property
+    def count(self) -> int:
+        """The number of tracks that were appended."""
+        return len(self._tracks)
+
+    def append(self, one: FileTrack) -> None:
+        """Append a track; raises TooManyTracks, or UnreadablePlaylist for too many characters."""
+        if len(self._tracks) >= MAX_TRACKS:
+            raise TooManyTracks
+        texts = (one.id, one.location, one.title, one.creator, one.album)
+        self._characters += sum(len(text) for text in texts if text is not None)
+        if self._characters > MAX_CHARACTERS:
+            message = f"The texts of the tracks have more than {MAX_CHARACTERS} characters."
+            raise UnreadablePlaylist(message)
+        self._tracks.append(one)
+
+    def document(self) -> PlaylistDocument:
+        return PlaylistDocument(title=self.title, tracks=tuple(self._tracks))
+
+
+class PlaylistParser(Protocol):
+    """A reader of a file in one format, which takes the bytes of the file piece by piece.
+
+    Both methods raise UnreadablePlaylist and TooManyTracks.
+    """
+
+    def feed(self, block: bytes, step: Step) -> None:
+        """Read the next bytes of the file, of which no step takes long."""
+
+    def close(self) -> PlaylistDocument:
+        """Return what the file says, once all bytes are read."""
 
 
 def location_uri(location: str) -> str:

@@ -1,6 +1,8 @@
 """Playlist files of every format: read into a document, and written from one."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
@@ -10,11 +12,15 @@ from penstock.datastore.playlists.formats.document import (
     MAX_TRACKS,
     PlaylistDocument,
     PlaylistFormat,
+    PlaylistParser,
     Step,
     TooManyTracks,
     UnreadablePlaylist,
     do_nothing,
 )
+
+BLOCK_BYTES: Final = 2**18
+"""The bytes of a file that are read at once."""
 
 MAX_NAME: Final = 100
 MEDIA_TYPES: Final = {
@@ -40,30 +46,55 @@ def playlist_file(format: PlaylistFormat, document: PlaylistDocument) -> Playlis
     return PlaylistFile(write(format, document), MEDIA_TYPES[format], f"{name or '_'}.{format}")
 
 
-def read(
-    format: PlaylistFormat,
-    data: str | bytes,
-    field: str | None = None,
-    step: Step = do_nothing,
-) -> PlaylistDocument:
-    """Read a playlist from the text or the bytes of a file, of which no step takes long.
+class FileParser:
+    """Reads a file of a format piece by piece, for a field of the input that names it.
 
-    Raises Invalid with line and column, about the field (`text` or `file` by default), and
-    LimitExceeded.
+    Raises Invalid with line and column, and LimitExceeded. A `text` is UTF-8, whatever it declares.
     """
-    field = field or ("text" if isinstance(data, str) else "file")
+
+    def __init__(self, format: PlaylistFormat, field: str, *, is_text: bool = False) -> None:
+        self._parser: Final = _make_parser(format, is_text=is_text)
+        self._field: Final = field
+
+    def feed(self, block: bytes, step: Step = do_nothing) -> None:
+        """Read the next bytes of the file, of which no step takes long."""
+        with self._named_failures():
+            self._parser.feed(block, step)
+
+    def close(self) -> PlaylistDocument:
+        """Return what the file says, once all bytes are read."""
+        with self._named_failures():
+            return self._parser.close()
+
+    @contextmanager
+    def _named_failures(self) -> Iterator[None]:
+        path = [self._field]
+        try:
+            yield
+        except UnreadablePlaylist as error:
+            problem = FieldProblem(path, error.message, None, error.line, error.column)
+            raise Invalid([problem]) from None
+        except TooManyTracks:
+            limit = "entries of a playlist"
+            raise LimitExceeded(limit, MAX_TRACKS, MAX_TRACKS + 1, path) from None
+
+
+def read(format: PlaylistFormat, data: str | bytes, step: Step = do_nothing) -> PlaylistDocument:
+    """Read a playlist from the text or the bytes of a file of at most MAX_BYTES, in short steps.
+
+    Raises Invalid with line and column, about the field `text` or `file`, and LimitExceeded.
+    """
+    field = "text" if isinstance(data, str) else "file"
     if len(data) > MAX_BYTES:
         raise LimitExceeded("bytes of a playlist file", MAX_BYTES, len(data), (field,))
     try:
-        return _read(format, data, step)
+        content = data.encode() if isinstance(data, str) else data
     except UnicodeEncodeError:
         raise Invalid([FieldProblem([field], "holds half of a character")]) from None
-    except UnreadablePlaylist as error:
-        problem = FieldProblem([field], error.message, None, error.line, error.column)
-        raise Invalid([problem]) from None
-    except TooManyTracks:
-        limit = "entries of a playlist"
-        raise LimitExceeded(limit, MAX_TRACKS, MAX_TRACKS + 1, (field,)) from None
+    parser = FileParser(format, field, is_text=isinstance(data, str))
+    for start in range(0, len(content), BLOCK_BYTES):
+        parser.feed(content[start : start + BLOCK_BYTES], step)
+    return parser.close()
 
 
 def write(format: PlaylistFormat, document: PlaylistDocument) -> str:
@@ -77,18 +108,11 @@ def write(format: PlaylistFormat, document: PlaylistDocument) -> str:
             return jspf.write(document)
 
 
-def _read(format: PlaylistFormat, data: str | bytes, step: Step) -> PlaylistDocument:
+def _make_parser(format: PlaylistFormat, *, is_text: bool) -> PlaylistParser:
     match format:
         case PlaylistFormat.M3U8:
-            text = _require_encodable(data) if isinstance(data, str) else m3u.decode_text(data)
-            return m3u.read(text, step)
+            return m3u.M3uParser()
         case PlaylistFormat.XSPF:
-            return xspf.read(data, step)
+            return xspf.XspfParser("utf-8" if is_text else None)
         case PlaylistFormat.JSPF:
-            return jspf.read(data, step)
-
-
-def _require_encodable(text: str) -> str:
-    """Return the text; raises UnicodeEncodeError if it has half of a surrogate pair."""
-    text.encode()
-    return text
+            return jspf.JspfParser()

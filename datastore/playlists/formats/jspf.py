@@ -1,5 +1,8 @@
 """JSPF, the form of XSPF in JSON: reader and writer."""
 
+from codecs import BOM_UTF8
+from typing import Final, TypeVar
+
 import msgspec
 
 from penstock.datastore.playlists.formats import extension as playlist_extension
@@ -9,15 +12,18 @@ from penstock.datastore.playlists.formats.document import (
     FileTrack,
     PlaylistDocument,
     Step,
+    TrackCollector,
     TrackFields,
     UnreadablePlaylist,
-    append_track,
     build_track,
     location_fields,
     location_uri,
     uri_location,
 )
+from penstock.datastore.playlists.formats.jspf_scanner import NO_JSON, JspfScanner
 from penstock.datastore.unreadable_json import describe_unreadable
+
+T = TypeVar("T")
 
 
 class _Extensions(msgspec.Struct):
@@ -47,25 +53,43 @@ class _File(msgspec.Struct):
     playlist: _Playlist
 
 
-def read(data: str | bytes, step: Step) -> PlaylistDocument:
-    """Read a playlist from text or UTF-8 bytes; raises UnreadablePlaylist and TooManyTracks."""
-    text = (
-        data.removeprefix("\ufeff") if isinstance(data, str) else data.removeprefix(b"\xef\xbb\xbf")
-    )
+class JspfParser:
+    """Reads a playlist in UTF-8, track by track."""
+
+    def __init__(self) -> None:
+        self._found: Final = TrackCollector()
+        self._scanner: Final = JspfScanner()
+        self._head: bytes | None = b""
+
+    def feed(self, block: bytes, step: Step) -> None:
+        if self._head is not None:
+            self._head += block
+            if len(self._head) < len(BOM_UTF8):
+                return
+            block, self._head = self._head.removeprefix(BOM_UTF8), None
+        for text in self._scanner.scan(block):
+            step()
+            place = f"$.playlist.track[{self._found.count}]"
+            self._found.append(_read_track(_decode(text, _Track, place)))
+
+    def close(self) -> PlaylistDocument:
+        if self._head is not None:
+            self._scanner.scan(self._head)
+        self._found.title = _decode(bytes(self._scanner.rest), _File, "$").playlist.title
+        return self._found.document()
+
+
+def _decode(text: bytes, type: type[T], place: str) -> T:
+    """Decode a part of the file, which stands at a place of it."""
     try:
-        found = msgspec.json.decode(text, type=_File).playlist
+        return msgspec.json.decode(text, type=type)
     except msgspec.ValidationError as error:
-        words = describe_unreadable(error, "$.playlist")
-        raise UnreadablePlaylist(f"This is no JSPF: {words}.") from None
+        words = describe_unreadable(error, "$" if place != "$" else "$.playlist")
+        raise UnreadablePlaylist(f"This is no JSPF: {place}{words.removeprefix('$')}.") from None
     except msgspec.DecodeError:
-        raise UnreadablePlaylist("This is no JSPF: it is no JSON.") from None
+        raise UnreadablePlaylist(NO_JSON) from None
     except (RecursionError, UnicodeError):
         raise UnreadablePlaylist("This is no JSPF: it is nested too deeply, or no UTF-8.") from None
-    tracks: list[FileTrack] = []
-    for each in found.track:
-        step()
-        append_track(tracks, _read_track(each))
-    return PlaylistDocument(title=found.title, tracks=tuple(tracks))
 
 
 def write(document: PlaylistDocument) -> str:

@@ -7,7 +7,6 @@ The reader and the writer know `#EXTM3U`, `#PLAYLIST:`, and for each track `#EXT
 import codecs
 import re
 from collections.abc import Iterator
-from io import StringIO
 from typing import Final
 
 from penstock.datastore.playlists.formats import extension
@@ -17,7 +16,7 @@ from penstock.datastore.playlists.formats.document import (
     FileTrack,
     PlaylistDocument,
     Step,
-    append_track,
+    TrackCollector,
     build_track,
     do_nothing,
     location_fields,
@@ -30,6 +29,9 @@ LINES_A_STEP: Final = 1_000
 MAX_ATTRIBUTES: Final = 65_536
 """Characters between the seconds and the comma; behind them a line says nothing."""
 
+MAX_LINE: Final = 2**19
+"""Bytes of a line; all that a track needs fits into it."""
+
 _HEAD: Final = "#EXTM3U"
 _TITLE: Final = "#PLAYLIST:"
 _INFO: Final = "#EXTINF:"
@@ -39,35 +41,70 @@ _EXTENSION: Final = "#PENSTOCK:"
 _CREATOR_TITLE_SEPARATOR: Final = " - "
 
 
-def decode_text(data: bytes) -> str:
-    """Decode a file: UTF-8, or the encoding of its byte order mark, or else Latin-1."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", errors="replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+class M3uParser:
+    """Reads a playlist with any line ends.
 
+    A file with the byte order mark of UTF-16 is decoded as such. Else each line is UTF-8, or
+    Latin-1 if it is no UTF-8. Of a line MAX_LINE bytes count.
+    """
 
-def read(text: str, step: Step) -> PlaylistDocument:
-    """Read a playlist from text with any line ends; raises UnreadablePlaylist and TooManyTracks."""
-    title: str | None = None
-    tracks: list[FileTrack] = []
-    comments: dict[str, str] = {}
-    # Line by line: a list of millions of lines would be made in one piece.
-    lines = StringIO(text.removeprefix("\ufeff"), newline=None)
-    for number, line in enumerate((line.strip(" \t\n") for line in lines), 1):
-        if number % LINES_A_STEP == 0:
-            step()
-        if not line.startswith("#"):
-            if line:
-                append_track(tracks, _build_track(comments, line, number))
-                comments = {}
-        elif line.startswith(_TITLE):
-            title = line.removeprefix(_TITLE).strip() or title
+    def __init__(self) -> None:
+        self._found: Final = TrackCollector()
+        self._comments: dict[str, str] = {}
+        self._number = 0
+        self._head: bytes | None = b""
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._line = b""
+
+    def feed(self, block: bytes, step: Step) -> None:
+        if self._head is not None:
+            self._head += block
+            if len(self._head) < len(codecs.BOM_UTF8):
+                return
+            block, self._head = self._begin(self._head), None
+        if self._decoder is not None:
+            block = self._decoder.decode(block).encode()
+        lines = (self._line + block).splitlines(keepends=True)
+        # Behind a carriage return a line feed may follow, with the next bytes.
+        self._line = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        for line in lines:
+            if self._number % LINES_A_STEP == 0:
+                step()
+            self._read_line(line)
+        self._line = _cut_line(self._line)
+
+    def close(self) -> PlaylistDocument:
+        block = b"" if self._head is None else self._begin(self._head)
+        if self._decoder is not None:
+            block = self._decoder.decode(block, final=True).encode()
+        for line in (self._line + block).splitlines():
+            self._read_line(line)
+        return self._found.document()
+
+    def _begin(self, head: bytes) -> bytes:
+        """Find the encoding by the first bytes; return these without the mark of UTF-8."""
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            self._decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+        return head.removeprefix(codecs.BOM_UTF8)
+
+    def _read_line(self, line: bytes) -> None:
+        self._number += 1
+        text = _decode_line(line[:MAX_LINE]).strip(" \t\r\n")
+        if not text.startswith("#"):
+            if text:
+                self._found.append(_build_track(self._comments, text, self._number))
+                self._comments = {}
+        elif text.startswith(_TITLE):
+            self._found.title = text.removeprefix(_TITLE).strip() or self._found.title
         else:
-            _collect_comment(line, comments)
-    return PlaylistDocument(title=title, tracks=tuple(tracks))
+            _collect_comment(text, self._comments)
+
+
+def read(text: str) -> PlaylistDocument:
+    """Read a playlist from text; raises UnreadablePlaylist and TooManyTracks."""
+    parser = M3uParser()
+    parser.feed(text.encode(), do_nothing)
+    return parser.close()
 
 
 def write(document: PlaylistDocument) -> str:
@@ -78,6 +115,20 @@ def write(document: PlaylistDocument) -> str:
     for each in document.tracks:
         lines += _track_lines(each)
     return "\n".join([*lines, ""])
+
+
+def _cut_line(line: bytes) -> bytes:
+    """The bytes of an unfinished line that count, with its carriage return."""
+    if len(line) <= MAX_LINE:
+        return line
+    return line[:MAX_LINE] + (b"\r" if line.endswith(b"\r") else b"")
+
+
+def _decode_line(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
 
 
 def _collect_comment(line: str, comments: dict[str, str]) -> None:
@@ -117,8 +168,7 @@ def _read_info(text: str) -> tuple[str, str]:
 def _track_lines(track: FileTrack) -> Iterator[str]:
     plain = list(_plain_lines(track))
     # The extension holds only what a reader could not restore from the other lines.
-    reread = read("\n".join([_HEAD, *plain]), do_nothing)
-    missing = extension.missing_fields(track, reread.tracks[0])
+    missing = extension.missing_fields(track, read("\n".join([_HEAD, *plain])).tracks[0])
     if missing:
         plain.insert(-1, f"{_EXTENSION}{extension.write_extension(missing)}")
     yield from plain

@@ -17,9 +17,9 @@ from penstock.datastore.playlists.formats.document import (
     FileTrack,
     PlaylistDocument,
     Step,
+    TrackCollector,
     TrackFields,
     UnreadablePlaylist,
-    append_track,
     build_track,
     location_fields,
     location_uri,
@@ -48,16 +48,6 @@ _ILLEGAL = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WHOLE = re.compile(r"\d{1,12}", re.ASCII)
 
 
-def read(data: str | bytes, step: Step) -> PlaylistDocument:
-    """Read a playlist from a text, or from bytes in the encoding that they declare.
-
-    Raises UnreadablePlaylist and TooManyTracks.
-    """
-    if isinstance(data, str):
-        return _XspfReader("utf-8").read(data.encode(), step)
-    return _XspfReader(None).read(data, step)
-
-
 def write(document: PlaylistDocument) -> str:
     """The text of a file, which declares UTF-8."""
     lines = [
@@ -72,10 +62,13 @@ def write(document: PlaylistDocument) -> str:
     return "\n".join([*lines, "  </trackList>", "</playlist>", ""])
 
 
-class _XspfReader:
-    """Collects the elements of one file; `path` holds the names of the open elements."""
+class XspfParser:
+    """Collects the elements of one file; `path` holds the names of the open elements.
 
-    def __init__(self, encoding: str | None) -> None:
+    The encoding is given, or else the one that the file declares.
+    """
+
+    def __init__(self, encoding: str | None = None) -> None:
         self._parser = expat.ParserCreate(encoding, " ")
         self._parser.buffer_text = True
         if encoding is None:
@@ -91,24 +84,29 @@ class _XspfReader:
         self._is_own = False
         self._said: dict[str, str] = {}
         self._line = 1
-        self._title: str | None = None
-        self._tracks: list[FileTrack] = []
+        self._found: Final = TrackCollector()
+        self._fed = 0
 
-    def read(self, data: bytes, step: Step) -> PlaylistDocument:
+    def feed(self, block: bytes, step: Step) -> None:
+        for start in range(0, len(block), PIECE):
+            step()
+            piece = block[start : start + PIECE]
+            self._parse(piece, is_last=False)
+            self._fed += len(piece)
+            # The parser holds a tag or a comment until it ends.
+            if self._fed - self._parser.CurrentByteIndex > MAX_MARKUP:
+                message = f"A tag or a comment has more than {MAX_MARKUP} bytes."
+                raise UnreadablePlaylist(message, self._parser.CurrentLineNumber)
+
+    def close(self) -> PlaylistDocument:
+        self._parse(b"", is_last=True)
+        return self._found.document()
+
+    def _parse(self, block: bytes, *, is_last: bool) -> None:
         try:
-            for start in range(0, len(data), PIECE):
-                step()
-                self._parse(data[start : start + PIECE], start)
-            self._parser.Parse(b"", True)
+            self._parser.Parse(block, is_last)
         except expat.ExpatError as error:
             raise UnreadablePlaylist("This is no XML.", error.lineno, error.offset + 1) from None
-        return PlaylistDocument(title=self._title, tracks=tuple(self._tracks))
-
-    def _parse(self, piece: bytes, start: int) -> None:
-        self._parser.Parse(piece, False)
-        if start + len(piece) - self._parser.CurrentByteIndex > MAX_MARKUP:
-            message = f"A tag or a comment has more than {MAX_MARKUP} bytes."
-            raise UnreadablePlaylist(message, self._parser.CurrentLineNumber)
 
     def _check_namespace(self, _prefix: str | None, name: str | None) -> None:
         if name is not None and len(name) > MAX_NAMESPACE:
@@ -159,12 +157,12 @@ class _XspfReader:
             self._take_text(path, "".join(self._parts).strip())
             self._parts = None
         elif path == _TRACK:
-            append_track(self._tracks, _build_track(self._said, self._line))
+            self._found.append(_build_track(self._said, self._line))
         self._path.pop()
 
     def _take_text(self, path: tuple[str, ...], text: str) -> None:
         if path == _TITLE:
-            self._title = " ".join(text.split()) or None
+            self._found.title = " ".join(text.split()) or None
         elif path[3] == "identifier":
             if text.startswith(AUDIO):
                 self._said.setdefault("id", text.removeprefix(AUDIO))

@@ -11,7 +11,7 @@ import pytest
 from penstock.datastore.audio.upkeep.loose_objects import UNUSED_TIME
 from penstock.datastore.clock import Clock
 from penstock.datastore.objects.port import Files
-from penstock.datastore.playlists.formats.document import FileTrack, PlaylistDocument
+from penstock.datastore.playlists.formats.document import MAX_BYTES, FileTrack, PlaylistDocument
 from penstock.datastore.playlists.formats.document import PlaylistFormat as Format
 from penstock.datastore.playlists.formats.files import write
 from penstock.datastore.store import Store
@@ -98,6 +98,19 @@ async def test_a_long_export_is_imported_again(ask: Ask, format: Format, count: 
         IMPORT, objectKey=await send(ask, exported["text"]), idempotencyKey="k", **given
     )
     assert repeated["playlist"] == again["playlist"]
+
+
+async def test_a_file_that_no_request_could_hold_is_imported(ask: Ask) -> None:
+    comments = f"#{'x' * 1_000}\n" * (MAX_BYTES // 1_000)
+    content = f"#EXTM3U\n#PLAYLIST:Long\n{comments}#EXTINF:7,A - B\na.mp3\n"
+    assert len(content) > MAX_BYTES
+    key = await send(ask, content)
+    made = await ask.input(IMPORT, objectKey=key, format="M3U8", keepUnmatched=True)
+    assert made["playlist"] | {"id": ""} == {"id": "", "entryCount": 1, "durationMs": 7_000}
+    before = await contents(ask.store.table)
+    wrong = await ask.input(IMPORT, objectKey=key, format="XSPF", keepUnmatched=True)
+    assert (wrong["code"], wrong["path"]) == ("BAD_USER_INPUT", ["objectKey"])
+    assert await contents(ask.store.table) == before
 
 
 async def test_only_an_upload_of_the_callers_own_is_read(ask: Ask) -> None:
