@@ -2,8 +2,8 @@
 
 from asyncio import gather
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
@@ -18,7 +18,7 @@ from penstock.datastore.playlists.change_target import (
 )
 from penstock.datastore.playlists.formats.document import MAX_TEXT
 from penstock.datastore.playlists.header import PlaylistChange, retry_on_conflict
-from penstock.datastore.playlists.order import EntryOrder, Gap
+from penstock.datastore.playlists.order import EntryOrder, Gap, gap_among
 from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import MAX_CHANGED, Entry, Playlist
 from penstock.datastore.playlists.rows import KIND, entry_item
@@ -31,6 +31,13 @@ AddedEntries = tuple[Playlist, tuple[Entry, ...]]
 
 NewEntry: TypeAlias = tuple[str, str]
 """The id of an entry to add, and that of its track."""
+
+
+class _Place(NamedTuple):
+    """The place of new entries: a gap, and the entry behind which it begins; None for the end."""
+
+    after: str | None
+    gap: Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +85,12 @@ class EntryAdder:
         wanted: Sequence[NewEntry],
         receipts: Sequence[Write],
     ) -> AddedEntries:
-        playlist = await target.read_playlist(self.access)
-        order = EntryOrder(self.access, playlist)
+        order = EntryOrder(self.access, await target.read_playlist(self.access))
         gap, tracks = await gather(
-            self._find_gap(order, target, after),
-            AudioReading(self.access).require_many([id for _, id in wanted], "audioIds"),
+            self._find_gap(order, target, after), self._require_tracks(wanted)
         )
-        await require_room(order, gap, after, len(wanted))
-        now = self.access.clock.timestamp()
-        ranked = ranks.new_ranks(gap.low, gap.high, len(wanted))
-        entries = tuple(
-            entry_for(playlist.id, id, rank, track, now)
-            for (id, _), rank, track in zip(wanted, ranked, tracks, strict=True)
-        )
-        puts = [Write(Put(entry_item(entry), Missing()), already_done) for entry in entries]
-        change = PlaylistChange(at=now, entries=len(entries), duration_ms=total_duration(entries))
-        writes = [*receipts, *puts]
-        return await commit_change(self.access, playlist, change, writes, target.version), entries
+        new = [(id, track) for (id, _), track in zip(wanted, tracks, strict=True)]
+        return await self._put_entries(order, _Place(after, gap), new, receipts, target.version)
 
     async def _try_adding_missing(
         self,
@@ -104,23 +100,50 @@ class EntryAdder:
         receipts: Sequence[Write],
     ) -> AddedEntries:
         """Add the tracks that the playlist does not hold, unless somebody changes it meanwhile."""
-        playlist = await target.read_playlist(self.access)
-        await AudioReading(self.access).require_many([id for _, id in wanted], "audioIds")
-        held = {one.audio_id for one in await EntryOrder(self.access, playlist).read_entries()}
+        order = EntryOrder(self.access, await target.read_playlist(self.access))
+        entries, tracks = await gather(order.read_entries(), self._require_tracks(wanted))
+        held = {one.audio_id for one in entries}
         missing = {track: id for id, track in reversed(wanted) if track not in held}
         if not missing:
             if receipts:
                 # The same call before may have added them.
                 await commit(self.access.table, receipts)
-            return playlist, ()
-        as_read = replace(target, version=playlist.version)
-        new = [(id, track) for id, track in wanted if missing.get(track) == id]
+            return order.playlist, ()
+        gap = gap_among(entries, after) or await self._find_gap(order, target, after)
+        pairs = zip(wanted, tracks, strict=True)
+        new = [(id, track) for (id, _), track in pairs if missing.get(track.id) == id]
+        expected = order.playlist.version
         try:
-            return await self._try_adding(as_read, after, new, receipts)
+            return await self._put_entries(order, _Place(after, gap), new, receipts, expected)
         except VersionConflict:
             if target.version is None:
                 raise StaleRead from None
             raise
+
+    async def _put_entries(
+        self,
+        order: EntryOrder,
+        place: _Place,
+        new: Sequence[tuple[str, Audio]],
+        receipts: Sequence[Write],
+        expected: int | None,
+    ) -> AddedEntries:
+        """Put tracks as entries of these ids into a gap, behind the entry that begins it."""
+        playlist, gap = order.playlist, place.gap
+        await require_room(order, gap, place.after, len(new))
+        now = self.access.clock.timestamp()
+        ranked = ranks.new_ranks(gap.low, gap.high, len(new))
+        entries = tuple(
+            entry_for(playlist.id, id, rank, track, now)
+            for (id, track), rank in zip(new, ranked, strict=True)
+        )
+        puts = [Write(Put(entry_item(entry), Missing()), already_done) for entry in entries]
+        change = PlaylistChange(at=now, entries=len(entries), duration_ms=total_duration(entries))
+        writes = [*receipts, *puts]
+        return await commit_change(self.access, playlist, change, writes, expected), entries
+
+    async def _require_tracks(self, wanted: Sequence[NewEntry]) -> list[Audio]:
+        return await AudioReading(self.access).require_many([id for _, id in wanted], "audioIds")
 
     async def _find_gap(self, order: EntryOrder, target: ChangeTarget, after: str | None) -> Gap:
         if after is None:

@@ -49,6 +49,16 @@ class Gap(NamedTuple):
     passed: tuple[str, ...] = ()
 
 
+def gap_among(entries: Sequence[Entry], after: str | None) -> Gap | None:
+    """The gap after one of all entries of a playlist, or at the end; None if it is not there."""
+    if after is None:
+        return Gap(entries[-1].rank if entries else None, None)
+    at = next((n for n, entry in enumerate(entries) if entry.id == after), None)
+    if at is None:
+        return None
+    return Gap(entries[at].rank, entries[at + 1].rank if at + 1 < len(entries) else None)
+
+
 @dataclass(frozen=True, slots=True)
 class EntryOrder:
     """The order of one playlist; `playlist` is its header as it was read before."""

@@ -22,6 +22,7 @@ from tests.datastore.playlists.sample_playlists import (
 )
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import on_sqlite, walk, without_moto
+from tests.support.table_interceptors import TracedTable
 
 
 async def test_entries_are_added_at_the_end_and_behind_an_entry(store: Store) -> None:
@@ -70,6 +71,27 @@ async def test_duplicates_are_left_out_on_demand(store: Store) -> None:
     with pytest.raises(VersionConflict):
         await adding.add(old, new, skip_duplicates=True)
     assert await contents(store.table) == before
+    assert await drift(store.table) == []
+
+
+@on_sqlite
+async def test_what_is_read_to_leave_duplicates_out_is_read_once(store: Store) -> None:
+    session = open_session(store)
+    playlist, entries = await make_mix(session, 3)
+    target, new = ChangeTarget(id=playlist.id), await add_tracks(session, 3, start=3)
+    traced = TracedTable(store.table)
+    adding = open_session(Store(traced)).playlists.adding
+    for track, after in zip(new, (None, entries[0].id, entries[2].id), strict=True):
+        traced.start()
+        await adding.add(target, [track], after, skip_duplicates=True)
+        # The playlist, then its entries beside the track.
+        assert traced.seen == (3, 1, 3)
+    assert await titles(session, playlist.id) == ["t0", "t4", "t1", "t2", "t5", "t3"]
+    with pytest.raises(NotFound) as caught:
+        await adding.add(
+            target, await add_tracks(session, 1, start=6), ABSENT, skip_duplicates=True
+        )
+    assert caught.value.path == ["after"]
     assert await drift(store.table) == []
 
 
