@@ -22,6 +22,7 @@ from penstock.server.opensubsonic.elements import (
     annotations_of,
     artist_elements,
     index_by_letter,
+    plain_artist_element,
     song_elements,
 )
 
@@ -60,7 +61,7 @@ async def get_artists(call: Call) -> Fields:
 
 async def get_indexes(call: Call) -> Fields:
     """List the artists, as changed right now: nothing tells when a library changed last."""
-    index = index_by_letter(await read_artists(call))
+    index = index_by_letter(await read_artists(call), plain_artist_element)
     now = int(call.clock.now().timestamp() * 1000)
     indexes = {"ignoredArticles": _ARTICLES, "lastModified": now, "index": index}
     return {"indexes": indexes}

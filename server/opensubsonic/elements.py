@@ -1,6 +1,6 @@
 """The elements of answers: tracks, albums and artists with the caller's stars and ratings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -140,11 +140,12 @@ async def artist_elements(session: Session, artists: Sequence[Artist]) -> list[F
 
 def artist_element(artist: Artist) -> Fields:
     """Describe an artist as an `ArtistID3` of the specification."""
-    return {
-        "id": ARTIST + artist.id,
-        "name": artist.name,
-        "sortName": names.sort_name(artist.name),
-    }
+    return {**plain_artist_element(artist), "sortName": names.sort_name(artist.name)}
+
+
+def plain_artist_element(artist: Artist) -> Fields:
+    """Describe an artist as an `Artist` of the specification."""
+    return {"id": ARTIST + artist.id, "name": artist.name}
 
 
 def time_of_id(id: str) -> str:
@@ -153,12 +154,14 @@ def time_of_id(id: str) -> str:
     return iso_timestamp(datetime.fromtimestamp(milliseconds / 1000, UTC))
 
 
-def index_by_letter(artists: Sequence[Artist]) -> list[Fields]:
+def index_by_letter(
+    artists: Sequence[Artist], describe: Callable[[Artist], Fields] = artist_element
+) -> list[Fields]:
     """Put artists, who are sorted by name, under their first letters."""
     found: dict[str, list[Fields]] = {}
     for artist in artists:
         first = names.sort_name(artist.name)[:1].upper()
-        found.setdefault(first if first.isalpha() else "#", []).append(artist_element(artist))
+        found.setdefault(first if first.isalpha() else "#", []).append(describe(artist))
     return [{"name": letter, "artist": under} for letter, under in found.items()]
 
 

@@ -16,6 +16,7 @@ from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.settings.settings import Settings
+from tests.server.opensubsonic.specification import describe_fault
 from tests.support.patience import HUNG_SECONDS
 
 NAMESPACE = "{http://subsonic.org/restapi}"
@@ -43,9 +44,11 @@ class Player:
         return await self.client.get(f"/rest/{call}", params={**self.parameters, **parameters})
 
     async def ask(self, call: str, **parameters: Any) -> dict[str, Any]:
-        """Send a call as JSON and as XML, which must say the same; return what JSON says."""
+        """Send a call; return what the answer in JSON says, which keeps to the specification."""
         answer = await self.send(call, f="json", **parameters)
         assert answer.status_code == 200, answer.text
+        fault = describe_fault(call, answer.json())
+        assert fault is None, fault
         said: dict[str, Any] = answer.json()["subsonic-response"]
         return said
 
