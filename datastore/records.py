@@ -97,11 +97,19 @@ class ExtraColumns(StrEnum):
     IGNORE = "ignore"
 
 
+class TimestampForm(StrEnum):
+    """The form that timestamps have in outputs."""
+
+    ISO_8601 = "iso_8601"
+    EPOCH_MILLISECONDS = "epoch_milliseconds"
+
+
 class Transformer(StoredRecord, frozen=True, kw_only=True):
     """The parameters of a pipeline, and the transforms that make an output row of an input row.
 
     A pipeline with `rows` keeps its output rows; without, they are in files only. One with a
-    `dataset` writes the next version of that with each execution.
+    `dataset` writes the next version of that with each execution. Those of earlier releases name
+    no form of `timestamps`.
     """
 
     parameters: tuple[Parameter, ...]
@@ -109,6 +117,13 @@ class Transformer(StoredRecord, frozen=True, kw_only=True):
     rows: RowKeeping | None = None
     dataset: DatasetTarget | None = None
     extra_columns: ExtraColumns = ExtraColumns.REFUSE
+    timestamps: TimestampForm = TimestampForm.EPOCH_MILLISECONDS
+
+    @property
+    def has_timestamps(self) -> bool:
+        """Whether an output is a timestamp."""
+        outputs = (output for one in self.transforms for output in one.outputs)
+        return any(one.type is ValueType.TIMESTAMP for one in outputs)
 
 
 class Reference(StoredRecord, frozen=True, kw_only=True):

@@ -58,8 +58,8 @@ class TransformPlan(msgspec.Struct, frozen=True):
     """Input columns, formulas in order, and the pinned calculations and datasets they reach.
 
     `rows` is the identity of the rows, if the pipeline keeps them; `sink` is the dataset that it
-    writes, if there is one. A plan that `ignores_extra`
-    takes inputs with columns that it does not name.
+    writes, if there is one. A plan that `ignores_extra` takes inputs with columns that it does not
+    name. With `iso_timestamps` the cells of timestamps are ISO 8601, without epoch milliseconds.
     """
 
     columns: tuple[Column, ...]
@@ -69,6 +69,7 @@ class TransformPlan(msgspec.Struct, frozen=True):
     rows: RowIdentity | None = None
     ignores_extra: bool = False
     sink: DatasetSink | None = None
+    iso_timestamps: bool = False
 
     @property
     def only_writes_files(self) -> bool:

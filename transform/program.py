@@ -29,6 +29,7 @@ from penstock.transform.row_routine import (
     RowRoutine,
     csv_cell,
 )
+from penstock.transform.timestamps import iso_cell
 
 is_plain_number: Final = re.compile(r"-?\d{1,40}+(?:\.\d{1,40}+)?+", re.ASCII).fullmatch
 """Matches a number that is within all limits, so that nothing else checks it."""
@@ -75,7 +76,9 @@ class Program:
         self.headings = tuple(step.name for step in plan.steps)
         self._identity: IdentityCheck | None = None
         if plan.rows is not None:
-            self._identity = IdentityCheck(plan.rows, self.headings, parse_group)
+            self._identity = IdentityCheck(
+                plan.rows, self.headings, parse_group, iso_timestamps=plan.iso_timestamps
+            )
         self._datasets = PinnedDatasets(plan.datasets, data)
         self._parameters = tuple(FormulaParameter(c.key, c.type, c.required) for c in plan.columns)
         self._readers = tuple(map(entry_reader, self._parameters))
@@ -119,7 +122,7 @@ class Program:
         for output in self._outputs:
             try:
                 value = output.routine.run(*values, lookup, impact, earlier.get, work)
-                cells.append(csv_cell(value))
+                cells.append(output.write(value))
             except FAULTS as error:
                 problems.append(_evaluation_problem(row, output, error))
                 return cells
@@ -160,7 +163,9 @@ class Program:
         except FormulaInvalid as invalid:
             raise _unusable_formula(step, invalid) from None
         self.cost += linked.steps
-        return OutputColumn(step.name, step.key, routine_for_calls(linked, called=self._called))
+        routine = routine_for_calls(linked, called=self._called)
+        is_iso = plan.iso_timestamps and step.type is FormulaType.TIMESTAMP
+        return OutputColumn(step.name, step.key, routine, iso_cell if is_iso else csv_cell)
 
 
 def _unusable_formula(step: FormulaStep, invalid: FormulaInvalid) -> InputRefused:

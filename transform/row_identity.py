@@ -17,6 +17,20 @@ TIMES: Final = range(-62_104_060_800_000, 253_339_228_800_000)
 _is_whole: Final = re.compile(r"-?[0-9]{1,15}").fullmatch
 
 
+_ISO_YEARS: Final = ("0002", "9997")
+
+
+def _is_usual(cell: str) -> bool:
+    """Whether the epoch milliseconds of a cell lie in the years that kept rows may have."""
+    return _is_whole(cell) is not None and int(cell) in TIMES
+
+
+def _is_usual_iso(cell: str) -> bool:
+    """Whether the time of a cell, if it has one, lies in the years that kept rows may have."""
+    first, last = _ISO_YEARS
+    return first <= cell[: len(first)] <= last
+
+
 class RowReach(msgspec.Struct, frozen=True):
     """The groups whose rows the creator of an execution may write.
 
@@ -59,14 +73,20 @@ class IdentityCheck:
     """Checks the identity of rows, and writes their groups in one form.
 
     `parse_group` returns the form in which paths of groups are compared, and raises ValueError for
-    a text that is no path.
+    a text that is no path. The cells of timestamps are valid ISO 8601 with `iso_timestamps`.
     """
 
-    __slots__ = ("_below", "_identity", "_is_whole", "_names", "_parse_group")
+    __slots__ = ("_below", "_has_time", "_identity", "_is_whole", "_names", "_parse_group")
 
     def __init__(
-        self, identity: RowIdentity, names: Sequence[str], parse_group: Callable[[str], str]
+        self,
+        identity: RowIdentity,
+        names: Sequence[str],
+        parse_group: Callable[[str], str],
+        *,
+        iso_timestamps: bool = False,
     ) -> None:
+        self._has_time = _is_usual_iso if iso_timestamps else _is_usual
         self._identity = identity
         self._names = names
         self._parse_group = parse_group
@@ -90,7 +110,7 @@ class IdentityCheck:
 
     def _time_problem(self, row: int, cells: list[str]) -> TransformProblem | None:
         place = self._identity.time
-        if place is None or (_is_whole(cells[place]) and int(cells[place]) in TIMES):
+        if place is None or self._has_time(cells[place]):
             return None
         message = "a row that is kept needs a time in the years 2 to 9997, of whole milliseconds"
         return self._problem(row, place, TransformCode.ROW_WITHOUT_TIME, message)

@@ -51,14 +51,6 @@ class InputColumn(NamedTuple):
     place: int | None
 
 
-class OutputColumn(NamedTuple):
-    """An output column and the function that computes it."""
-
-    name: str
-    key: str | None
-    routine: Routine
-
-
 def csv_cell(value: Value) -> str:
     """Return a value as a CSV cell: null is empty, numbers are plain, lists are JSON."""
     if type(value) is Decimal:
@@ -66,6 +58,15 @@ def csv_cell(value: Value) -> str:
     if type(value) is str:
         return value
     return "" if value is None else text_of(value)
+
+
+class OutputColumn(NamedTuple):
+    """An output column, the function that computes it, and the one that writes its cell."""
+
+    name: str
+    key: str | None
+    routine: Routine
+    write: Callable[[Value], str] = csv_cell
 
 
 _READ_BY_TYPE: Final = {
@@ -170,6 +171,18 @@ class RowCompiler:
         cell, key = f"cell{n}", f"key{n}"
         self._cells.append(cell)
         result = self._add_formula(n, output.routine)
+        self._add_cell(n, output, result)
+        if output.key is not None and is_referred:
+            self._namespace[key] = output.key
+            self._lines.append(f"results[{key}] = {cell} if type({result}) is tuple else {result}")
+
+    def _add_cell(self, number: int, output: OutputColumn, result: str) -> None:
+        """Add the lines that write a result as a cell."""
+        cell, write = self._cells[number], f"write{number}"
+        if output.write is not csv_cell:
+            self._namespace[write] = output.write
+            self._lines.append(f"{cell} = {write}({result})")
+            return
         # Most numbers are written as they are; number_text looks for zeros and exponents.
         self._lines += [
             f"if type({result}) is Decimal:",
@@ -177,9 +190,6 @@ class RowCompiler:
             f" if {cell}[-1] == '0' or 'E' in {cell}: {cell} = number_text({result})",
             f"else: {cell} = {result} if type({result}) is str else csv_cell({result})",
         ]
-        if output.key is not None and is_referred:
-            self._namespace[key] = output.key
-            self._lines.append(f"results[{key}] = {cell} if type({result}) is tuple else {result}")
 
     def _add_formula(self, number: int, routine: Routine) -> str:
         """Add the lines of a formula, or else a call; return the name of its result."""

@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import { formatTimestamp } from "./format";
+import { formatTimestamp, isMilliseconds } from "./format";
 import { Digits } from "./marks";
 
 interface RowsTableProps {
@@ -96,8 +96,12 @@ function Timestamp({ value }: { value: unknown }) {
   return (
     <>
       <time dateTime={`${time.replace(" ", "T")}Z`}>{time} UTC</time>
-      <br />
-      <span className="small muted">{String(value)}</span>
+      {isMilliseconds(value) ? (
+        <>
+          <br />
+          <span className="small muted">{String(value)}</span>
+        </>
+      ) : null}
     </>
   );
 }

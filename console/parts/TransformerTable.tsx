@@ -73,7 +73,13 @@ export function TransformerTable({
                     {outputs.map((output) => (
                       <p key={output.index}>
                         <strong>{output.key ?? output.label ?? `output ${index}`}</strong>{" "}
-                        <span className="small muted">{formatName(output.type)}</span>
+                        <span className="small muted">
+                          {formatName(output.type)}
+                          {output.type === "TIMESTAMP" &&
+                          transformer.timestamps === "EPOCH_MILLISECONDS"
+                            ? ", as milliseconds since 1970"
+                            : ""}
+                        </span>
                       </p>
                     ))}
                   </td>

@@ -21,10 +21,19 @@ export function formatUtc(time: string): string {
   return new Date(time).toISOString().replace("T", " ").replace("Z", " UTC");
 }
 
-/** A timestamp in a row, in milliseconds since 1970, as a time in UTC; undefined if it is none. */
+/** Whether a value is a timestamp in milliseconds since 1970, as some pipelines write them. */
+export function isMilliseconds(value: unknown): boolean {
+  return typeof value === "number" || (typeof value === "string" && /^-?\d+$/.test(value));
+}
+
+function readIso(value: unknown): Date {
+  const isIso = typeof value === "string" && /^\d{4}-\d\d-\d\dT.*Z$/.test(value);
+  return new Date(isIso ? value : NaN);
+}
+
+/** A timestamp in a row, in either form of a pipeline, as a time in UTC; undefined if it is none. */
 export function formatTimestamp(value: unknown): string | undefined {
-  const isGiven = typeof value === "number" || (typeof value === "string" && /^-?\d+$/.test(value));
-  const time = new Date(isGiven ? Number(value) : NaN);
+  const time = isMilliseconds(value) ? new Date(Number(value)) : readIso(value);
   if (Number.isNaN(time.getTime())) return undefined;
   return time
     .toISOString()

@@ -9,6 +9,7 @@ import {
   NEW_FORMULA,
   NEW_INPUT,
   NEW_PARAMETER,
+  draftOfPipeline,
   pipelineContent,
 } from "../screens/editor/draft";
 
@@ -97,6 +98,33 @@ test("empty texts of a draft are null for the API, and entries are numbered", ()
     [1, null],
   ]);
 });
+
+const READ_PIPELINE = {
+  ...{ id: "p", name: "p", description: null, state: "ENABLED" as const, owner: "/usa" },
+  ...{ version: 1, tags: [], activeFrom: "2020-01-01T00:00:00Z" },
+};
+
+test.each([
+  ["TIMESTAMP" as const, "EPOCH_MILLISECONDS"],
+  ["NUMBER" as const, "ISO_8601"],
+])(
+  "a saved pipeline with an output of the type %s writes %s when it is saved again",
+  (type, form) => {
+    const outputs = [{ index: 0, key: "o", label: null, description: null, type }];
+    const draft = draftOfPipeline({
+      ...READ_PIPELINE,
+      transformer: {
+        parameters: [],
+        transforms: [{ index: 0, formula: ":x", outputs }],
+        rows: null,
+        dataset: null,
+        extraColumns: "REFUSE",
+        timestamps: "EPOCH_MILLISECONDS",
+      },
+    });
+    expect(pipelineContent(draft).transformer.timestamps).toBe(form);
+  },
+);
 
 const READ_METRIC = {
   id: "m",

@@ -53,6 +53,7 @@ from penstock.formula.core.limits import MAX_BATCH_STEPS
 from penstock.formula.core.values import FormulaType
 from penstock.transform.json_transform import JsonTransform
 from penstock.transform.plan import TransformPlan
+from penstock.transform.timestamps import milliseconds_of
 
 
 class RowProblem(StoredRecord, frozen=True, kw_only=True):
@@ -80,6 +81,12 @@ def _read_number(cell: str) -> Decimal:
     return Decimal(cell)
 
 
+def _read_time(cell: str) -> str:
+    if milliseconds_of(cell) is None:
+        raise ValueError(cell)
+    return cell
+
+
 class InfiniteNumber(ValueError):
     """A cell that says `Infinity`, as earlier releases wrote the results of some formulas."""
 
@@ -92,6 +99,7 @@ _CELL_READERS: Final[dict[FormulaType, Callable[[str], object]]] = {
     FormulaType.BOOLEAN: "true".__eq__,
     FormulaType.STRING: str,
 }
+_ISO_READERS: Final = {**_CELL_READERS, FormulaType.TIMESTAMP: _read_time}
 
 
 INFINITE_RESULT: Final = "the result is no finite number"
@@ -174,9 +182,10 @@ def _read_output_row(
 ) -> dict[str, Any] | RowProblem:
     """The values of a row of the output; a problem for a result that is no finite number."""
     row = dict[str, Any]()
+    readers = _ISO_READERS if plan.iso_timestamps else _CELL_READERS
     for step, cell in zip(plan.steps, line, strict=True):
         try:
-            row[step.name] = _CELL_READERS[step.type](cell) if cell else None
+            row[step.name] = readers[step.type](cell) if cell else None
         except InfiniteNumber:
             code, message = FormulaCode.NUMBER_OUT_OF_RANGE.value, INFINITE_RESULT
             return RowProblem(row=number, column=step.name, code=code, message=message)

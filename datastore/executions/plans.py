@@ -19,6 +19,7 @@ from penstock.datastore.records import (
     Pipeline,
     ReferenceDataset,
     State,
+    TimestampForm,
     Transformer,
 )
 from penstock.datastore.resources.calculation_refs import CalledCalculations, read_callees
@@ -130,7 +131,14 @@ def build_plan(
         for name, (formula, output) in zip(names, outputs, strict=True)
     ]
     ignores = transformer.extra_columns is ExtraColumns.IGNORE
-    return TransformPlan(tuple(columns), tuple(steps), calls, datasets, ignores_extra=ignores)
+    return TransformPlan(
+        tuple(columns),
+        tuple(steps),
+        calls,
+        datasets,
+        ignores_extra=ignores,
+        iso_timestamps=transformer.timestamps is TimestampForm.ISO_8601,
+    )
 
 
 def row_identity(pipeline: Pipeline) -> RowIdentity | None:

@@ -12,6 +12,7 @@ from penstock.datastore.kept_rows.engine import quote_name
 from penstock.datastore.kept_rows.records import RowValue
 from penstock.datastore.records import ValueType
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
+from penstock.transform.timestamps import milliseconds_of
 
 MAX_CONDITIONS: Final = 20
 MAX_CHOICES: Final = 100
@@ -143,6 +144,8 @@ def _output_conditions(
 def _comparison(
     output: str, type: ValueType, operator: str, value: RowValue, path: list[str]
 ) -> Condition:
+    if type is ValueType.TIMESTAMP and isinstance(value, str):
+        value = _read_moment(value, path)
     if type in (ValueType.NUMBER, ValueType.TIMESTAMP):
         parts = split_number(value) if isinstance(value, Decimal) else None
         if parts is None:
@@ -155,6 +158,14 @@ def _comparison(
     if not isinstance(value, str):
         raise Invalid([FieldProblem(path, "must be a text")])
     return Condition(f"{quote_name(output)} {operator} ?", (value,))
+
+
+def _read_moment(text: str, path: list[str]) -> Decimal:
+    """Read a time as rows have it: both forms of timestamps are taken for all of them."""
+    milliseconds = milliseconds_of(text)
+    if milliseconds is None:
+        raise Invalid([FieldProblem(path, "must be a time in ISO 8601, or epoch milliseconds")])
+    return Decimal(milliseconds)
 
 
 def _number_comparison(

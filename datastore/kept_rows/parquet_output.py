@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
 from penstock.datastore.kept_rows.part_files import copy_to_disk
-from penstock.datastore.kept_rows.write_part import PARQUET, read_csv_file
+from penstock.datastore.kept_rows.write_part import PARQUET, read_output_file
 from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ValueType
@@ -39,7 +39,8 @@ class ParquetOutput:
         text, made = stem.with_suffix(".csv"), stem.with_suffix(".parquet")
         try:
             await copy_to_disk(self.files, source, text)
-            await self.engine.write(partial(_write_file, types, text, made), user)
+            write = partial(_write_file, types, read_output_file(text, plan), made)
+            await self.engine.write(write, user)
             await self.files.write(target, read_local(made), content_type=PARQUET)
             return made.stat().st_size
         finally:
@@ -48,9 +49,8 @@ class ParquetOutput:
 
 
 def _write_file(
-    types: Mapping[str, ValueType], text: Path, made: Path, connection: Connection
+    types: Mapping[str, ValueType], source: str, made: Path, connection: Connection
 ) -> None:
-    source = read_csv_file(text, list(types))
     numbers = [name for name, type in types.items() if type is ValueType.NUMBER]
     scales = _find_scales(connection, source, numbers)
     moments = [name for name, type in types.items() if type is ValueType.TIMESTAMP]

@@ -16,7 +16,8 @@ from penstock.datastore.kept_rows.snapshot import (
     RowSelection,
     Snapshot,
 )
-from penstock.datastore.records import ValueType
+from penstock.datastore.records import TimestampForm, ValueType
+from penstock.transform.timestamps import show_moment
 
 MAX_VERSIONS: Final = 200
 """The latest versions of a row that can be listed."""
@@ -100,11 +101,11 @@ def _row_of(
 ) -> KeptRow:
     digest, number, time, group, execution, version, commit, withdrawn, *cells = row
     texts = dict(zip(names, cells, strict=True))
-    types = made_by.get(execution, part).types
-    values = {key: _value_of(type, texts.get(key)) for key, type in types.items()}
+    made = made_by.get(execution, part)
+    values = {key: _value_of(made, type, texts.get(key)) for key, type in made.types.items()}
     return KeptRow(
         pipeline_id=pipeline,
-        key=tuple(str(texts.get(key)) for key in part.key),
+        key=tuple(_key_text(values.get(key), texts.get(key)) for key in part.key),
         digest=digest,
         values=values,
         time=_instant(time),
@@ -119,16 +120,23 @@ def _row_of(
     )
 
 
-def _value_of(type: ValueType, text: str | None) -> RowValue:
+def _value_of(made: RowsPart, type: ValueType, text: str | None) -> RowValue:
+    """The value of a text in a file, as the execution that made it wrote it."""
     match type:
         case _ if text is None:
             return None
+        case ValueType.TIMESTAMP if made.timestamps is TimestampForm.ISO_8601:
+            return show_moment(text)
         case ValueType.NUMBER | ValueType.TIMESTAMP:
             return Decimal(text)
         case ValueType.BOOLEAN:
             return text == "true"
         case _:
             return text
+
+
+def _key_text(value: RowValue, text: str | None) -> str:
+    return value if isinstance(value, str) else str(text)
 
 
 def _instant(time: datetime | None) -> datetime | None:

@@ -26,6 +26,7 @@ from penstock.datastore.kept_rows.engine import Connection, quote_name, quote_te
 from penstock.datastore.kept_rows.snapshot import RowSelection, Snapshot
 from penstock.datastore.records import MeasureFunction
 from penstock.datastore.roles import ROOT, GroupPath
+from penstock.transform.timestamps import show_moment
 
 MAX_MEASURES: Final = 20
 MAX_BY: Final = 5
@@ -153,7 +154,8 @@ def select_totals(
         rows = connection.execute(sql, list(where.values)).fetchall()
     except duckdb.OutOfRangeException:
         raise _too_large_error(wanted.measures) from None
-    return [_total_of(wanted, row) for row in rows]
+    times = [key for key in wanted.by if selection.snapshot.shows_times(key)]
+    return [_total_of(wanted, row, times) for row in rows]
 
 
 def count_totals(connection: Connection, selection: RowSelection, wanted: TotalsRequest) -> int:
@@ -205,9 +207,11 @@ def _measure_columns(measure: Measure) -> list[str]:
     return [f"count({text})", unfit, *parts]
 
 
-def _total_of(wanted: TotalsRequest, row: tuple[Any, ...]) -> Total:
+def _total_of(wanted: TotalsRequest, row: tuple[Any, ...], times: Sequence[str]) -> Total:
+    """The total of a row; the outputs `times` are shown as times."""
     start, group, *rest = row
     by = dict(zip(wanted.by, rest, strict=False))
+    by |= {key: show_moment(by[key]) for key in times if by[key] is not None}
     rows, *cells = rest[len(wanted.by) :]
     values: dict[str, Decimal | int | None] = {}
     for one in wanted.measures:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from penstock.datastore.records import StoredRecord, ValueType
+from penstock.datastore.records import StoredRecord, TimestampForm, ValueType
 from penstock.datastore.roles import GroupPath
 
 RowValue: TypeAlias = str | Decimal | bool | None
@@ -40,7 +40,8 @@ class RowsHead(StoredRecord, frozen=True, kw_only=True):
 class RowsPart(StoredRecord, frozen=True, kw_only=True):
     """One commit of a pipeline's rows: a Parquet file under the key `file`.
 
-    `types` are the types of the outputs by key. `key` are the outputs that identify a row. `count`
+    `types` are the types of the outputs by key; rows show timestamps in the form `timestamps`, and
+    the file has epoch milliseconds. `key` are the outputs that identify a row. `count`
     is the number of rows, `size` that of bytes, `least` and `most` are the limits of their times.
     Rows have the execution and the version of the pipeline that made them; a withdrawal has none of
     its own, because its rows keep theirs. `by` is the user who withdrew, for a `reason`.
@@ -59,6 +60,7 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     most: str | None = None
     execution: str | None = None
     version: int | None = None
+    timestamps: TimestampForm = TimestampForm.EPOCH_MILLISECONDS
     at: str
     by: str | None = None
     reason: str | None = None

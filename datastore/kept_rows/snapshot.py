@@ -8,7 +8,7 @@ from penstock.datastore.kept_rows.columns import KEY, number_columns
 from penstock.datastore.kept_rows.conditions import Condition
 from penstock.datastore.kept_rows.engine import quote_name, quote_text
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
-from penstock.datastore.records import ValueType
+from penstock.datastore.records import TimestampForm, ValueType
 
 COMMIT: Final = "_commit"
 WITHDRAWN: Final = "_withdrawn"
@@ -95,6 +95,13 @@ class Snapshot(NamedTuple):
         path = next((path for part, path in places if part.commit == commit), None)
         within = [(part, one) for part, one in places if one == path]
         return Snapshot(*zip(*within, strict=True)) if within else None
+
+    def shows_times(self, output: str) -> bool:
+        """Whether the latest part that has an output shows its timestamps as times."""
+        latest = next((one for one in reversed(self.parts) if output in one.types), None)
+        if latest is None or latest.types[output] is not ValueType.TIMESTAMP:
+            return False
+        return latest.timestamps is TimestampForm.ISO_8601
 
     def has_number(self, output: str) -> bool:
         return any(one.types.get(output) in NUMBERS for one in self.parts)

@@ -33,12 +33,13 @@ from penstock.datastore.kept_rows.part_list import RowsMoved, add_part, read_hea
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN, Snapshot, types_of
 from penstock.datastore.kept_rows.write_part import PartWriter, key_digest
-from penstock.datastore.records import Pipeline, State
+from penstock.datastore.records import Pipeline, State, Transformer, ValueType
 from penstock.datastore.roles import GroupPath, Role, covers
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.port import AllOf, Check, Exists, Missing
 from penstock.datastore.text import multiline_problem
+from penstock.transform.timestamps import milliseconds_of
 
 MAX_KEYS: Final = 100
 MAX_REASON: Final = 1000
@@ -70,7 +71,7 @@ class WithdrawRows:
         if len(keys) > MAX_KEYS:
             raise LimitExceeded("keys of a withdrawal", MAX_KEYS, len(keys), ("keys",))
         self._require_some_role(pipeline)
-        digests = await self._digests(keys)
+        digests = await self._digests([stored_key(pipeline.transformer, key) for key in keys])
 
         def require_all(found: Mapping[str, GroupPath]) -> None:
             missing = [n for n, digest in enumerate(digests) if digest not in found]
@@ -211,6 +212,19 @@ class WithdrawRows:
         work.spend_more(DIGEST_UNITS)
         payer = WorkPayer(self.access.caller.user_id, work, DIGEST_UNITS)
         return await self.part_files.engine.read(select, payer)
+
+
+def stored_key(transformer: Transformer, key: Sequence[str]) -> list[str]:
+    """The values of a key as files have them: a time in it is epoch milliseconds there."""
+    outputs = [output for one in transformer.transforms for output in one.outputs]
+    types = {one.key: one.type for one in outputs}
+    names = transformer.rows.key if transformer.rows is not None else ()
+    stored = list(key)
+    for place, (name, text) in enumerate(zip(names, key, strict=False)):
+        if types.get(name) is ValueType.TIMESTAMP:
+            milliseconds = milliseconds_of(text)
+            stored[place] = text if milliseconds is None else str(milliseconds)
+    return stored
 
 
 def _has_rows_of_first(connection: Connection, snapshot: Snapshot) -> bool:

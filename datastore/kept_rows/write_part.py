@@ -26,7 +26,8 @@ from penstock.datastore.kept_rows.records import PartKind, RowsPart
 from penstock.datastore.kept_rows.snapshot import COMMIT, Snapshot
 from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.objects.port import Files
-from penstock.datastore.records import ValueType
+from penstock.datastore.records import TimestampForm, ValueType
+from penstock.formula.core.values import FormulaType
 from penstock.transform.plan import TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode
 from penstock.transform.row_identity import RowIdentity
@@ -94,7 +95,7 @@ class PartWriter:
         types = {step.name: ValueType(step.type.value) for step in plan.steps}
         async with self._scratch() as (source, target):
             await copy_to_disk(self.files, output, source)
-            sql = _output_selection(source, identity, types, origin)
+            sql = _output_selection(read_output_file(source, plan), identity, types, origin)
             facts = await self.engine.write(partial(_write_rows, sql, target), user)
             await self._store(origin.file, target)
         return RowsPart(
@@ -104,6 +105,7 @@ class PartWriter:
             key=tuple(plan.steps[place].name for place in identity.key),
             execution=origin.execution,
             version=origin.version,
+            timestamps=timestamp_form(plan),
             at=self.clock.timestamp(),
             **facts,
         )
@@ -149,7 +151,7 @@ class PartWriter:
 
 
 def _output_selection(
-    source: Path, identity: RowIdentity, types: Mapping[str, ValueType], origin: RowsOrigin
+    read: str, identity: RowIdentity, types: Mapping[str, ValueType], origin: RowsOrigin
 ) -> str:
     names = list(types)
     keys = ", ".join(quote_name(names[place]) for place in identity.key)
@@ -169,7 +171,6 @@ def _output_selection(
         EXECUTION: quote_text(origin.execution),
         VERSION: str(origin.version),
     }
-    read = read_csv_file(source, names)
     inner = [
         *map(quote_name, names),
         *(one for name in numbers for one in text_selection(name)),
@@ -183,8 +184,29 @@ def _output_selection(
     return f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM {read})"
 
 
-def read_csv_file(path: Path, names: Sequence[str]) -> str:
-    """The expression of an output file, whose columns are texts."""
+def timestamp_form(plan: TransformPlan) -> TimestampForm:
+    """The form of timestamps in the output of a plan."""
+    return TimestampForm.ISO_8601 if plan.iso_timestamps else TimestampForm.EPOCH_MILLISECONDS
+
+
+def read_output_file(path: Path, plan: TransformPlan) -> str:
+    """The expression of the output file of a plan, whose columns are texts.
+
+    Timestamps are epoch milliseconds in any case, so that a row has the same key in both forms.
+    """
+    read = _read_csv_file(path, [step.name for step in plan.steps])
+    moments = [quote_name(one.name) for one in plan.steps if one.type is FormulaType.TIMESTAMP]
+    if not plan.iso_timestamps or not moments:
+        return read
+    replaced = [
+        # A null that is alone in its line is written in quotes.
+        f"CAST(epoch_ms(CAST(nullif({name}, '') AS TIMESTAMP)) AS VARCHAR) AS {name}"
+        for name in moments
+    ]
+    return f"(SELECT * REPLACE ({', '.join(replaced)}) FROM {read})"
+
+
+def _read_csv_file(path: Path, names: Sequence[str]) -> str:
     columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
     return (
         f"read_csv({quote_text(str(path))}, header = true, auto_detect = false, "

@@ -127,6 +127,11 @@ def _writes_dataset(operation: Operation) -> bool:
     return isinstance(transformer, dict) and "dataset" in transformer
 
 
+def _names_timestamp_form(operation: Operation) -> bool:
+    transformer = operation.item.get("transformer") if isinstance(operation, Put) else None
+    return isinstance(transformer, dict) and "timestamps" in transformer
+
+
 def _removes_entity(operation: Operation) -> bool:
     return isinstance(operation, Update) and REMOVALS in operation.add
 
@@ -192,6 +197,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(22, "Manifests have consumers.", _names_consumer),
     RowForm(23, "Aggregates of samples are kept by the hour.", _keeps_hours),
     RowForm(24, "Rows of datasets are looked up in an index.", _has_index),
+    RowForm(25, "Outputs have timestamps in ISO 8601.", _names_timestamp_form),
 )
 
 

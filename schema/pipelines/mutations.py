@@ -8,7 +8,7 @@ from strawberry import UNSET
 from penstock.datastore import records
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import PIPELINE
-from penstock.schema.core.context import Info
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
@@ -22,6 +22,7 @@ from penstock.schema.core.failures import (
     VersionConflict,
     settle_failure,
 )
+from penstock.schema.core.relay import parse_key
 from penstock.schema.core.scalars import JSON
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.pipelines.pipelines import Pipeline
@@ -83,6 +84,21 @@ _CONTENT_READER = ContentReader(
     ("transformer",),
     {"attributes": _attribute_problem},
 )
+
+
+async def _keep_timestamps(info: Info, input: UpdatePipelineInput) -> None:
+    """Let an update that names no form of timestamps leave it as it is.
+
+    Clients of earlier releases name none, and their users read the files as they were. If another
+    update comes between, the expected version is no longer the latest.
+    """
+    given = unset_to_none(input.transformer)
+    if given is None or given.timestamps or not given.record().has_timestamps:
+        return
+    pipelines = info.context.loaders.of(PIPELINE)
+    standing = (await pipelines.latest(parse_key(PIPELINE.title, input.id))).transformer
+    if standing.has_timestamps:
+        given.timestamps = standing.timestamps
 
 
 @strawberry.input(description="The pipeline to delete.")
@@ -250,6 +266,7 @@ class PipelineMutation:
     async def update_pipeline(
         info: Info, input: InputOf[UpdatePipelineInput]
     ) -> UpdatePipelinePayload:
+        await _keep_timestamps(info, input)
         updated = await update_resource(info, PIPELINE, _CONTENT_READER, input, input.id)
         return UpdatePipelinePayload(pipeline=updated)
 

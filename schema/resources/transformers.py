@@ -16,7 +16,7 @@ from penstock.datastore.formulas.transformers import (
     MAX_LABEL,
     MAX_ROW_KEY,
 )
-from penstock.datastore.records import ExtraColumns, ReferenceDataset, ValueType
+from penstock.datastore.records import ExtraColumns, ReferenceDataset, TimestampForm, ValueType
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.resolvers.resources import find_visible
 from penstock.schema.core.context import Info, unset_to_none
@@ -32,6 +32,15 @@ describe_values(
     {
         ExtraColumns.REFUSE: "An input with such a column is refused.",
         ExtraColumns.IGNORE: "Such columns are read over.",
+    },
+)
+
+strawberry.enum(TimestampForm, description="The form that timestamps have in outputs.")
+describe_values(
+    TimestampForm,
+    {
+        TimestampForm.ISO_8601: "A time in UTC, such as `2026-01-31T00:00:00.000Z`.",
+        TimestampForm.EPOCH_MILLISECONDS: "The number of milliseconds since 1970, in UTC.",
     },
 )
 
@@ -144,6 +153,9 @@ class Transformer:
     )
     extra_columns: ExtraColumns = strawberry.field(
         description="The treatment of the columns of an input that no parameter names."
+    )
+    timestamps: TimestampForm = strawberry.field(
+        description="The form that timestamps have in outputs and in rows that are kept."
     )
 
 
@@ -277,12 +289,23 @@ class TransformerInput:
         default=ExtraColumns.REFUSE,
         description="The treatment of the columns of an input that no parameter names.",
     )
+    timestamps: TimestampForm | None = strawberry.field(
+        default=UNSET,
+        description="The form that timestamps have in outputs and in rows that are kept. An update "
+        "without it leaves the form as it is; otherwise the default is ISO_8601.",
+    )
 
     def record(self) -> records.Transformer:
+        made = self._record_with(TimestampForm.EPOCH_MILLISECONDS)
+        form = self.timestamps or TimestampForm.ISO_8601
+        return self._record_with(form) if made.has_timestamps else made
+
+    def _record_with(self, timestamps: TimestampForm) -> records.Transformer:
         return records.Transformer(
             parameters=tuple(parameter.record() for parameter in self.parameters),
             transforms=tuple(transform.record() for transform in self.transforms),
             rows=self.rows.record() if self.rows else None,
             dataset=self.dataset.record() if self.dataset else None,
             extra_columns=self.extra_columns or ExtraColumns.REFUSE,
+            timestamps=timestamps,
         )

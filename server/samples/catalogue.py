@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from penstock.datastore.records import Output, Parameter, Tag, Transform, Transformer, ValueType
+from penstock.datastore.records import (
+    Output,
+    Parameter,
+    Tag,
+    TimestampForm,
+    Transform,
+    Transformer,
+    ValueType,
+)
 from penstock.datastore.roles import GroupPath
 
 HEADER = "Date,Activity,Emission factor"
@@ -158,4 +166,6 @@ def _activity_times_factor() -> Transformer:
         )
         for index, (formula, key, label, type) in enumerate(outputs)
     )
-    return Transformer(parameters=parameters, transforms=transforms)
+    return Transformer(
+        parameters=parameters, transforms=transforms, timestamps=TimestampForm.ISO_8601
+    )

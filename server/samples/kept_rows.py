@@ -19,6 +19,7 @@ from penstock.datastore.records import (
     Pipeline,
     RowKeeping,
     Tag,
+    TimestampForm,
     Transform,
     Transformer,
     ValueType,
@@ -41,8 +42,8 @@ CORRECTED: Final = {
     "kWh": "51220.5",
     "Gas kWh": "9100",
 }
-WITHDRAWN: Final = ("Ocala", "1672531200000")
-"""The plant and the month whose row is withdrawn: January 2023."""
+WITHDRAWN: Final = ("Ocala", "2023-01-01")
+"""The plant and the month whose row is withdrawn."""
 
 
 async def seed_kept_rows(store: Store, session: Session) -> None:
@@ -132,6 +133,7 @@ def _transformer() -> Transformer:
         ),
         transforms=tuple(_transform(index, *output) for index, output in enumerate(outputs)),
         rows=RowKeeping(key=("plant", "month"), time="month", group="group"),
+        timestamps=TimestampForm.ISO_8601,
     )
 
 

@@ -98,8 +98,7 @@ async def test_a_small_file_runs_at_once_and_shows_its_results(
     await expect(page).to_have_url(re.compile("/console/executions/"))
     results = page.get_by_role("region", name="Results")
     await expect(results.get_by_role("cell", name="10", exact=True)).to_be_visible()
-    time = results.get_by_role("cell", name="2021-02-02 00:00 UTC")
-    await expect(time.get_by_text("1612224000000", exact=True)).to_be_visible()
+    await expect(results.get_by_role("cell", name="2021-02-02 00:00 UTC")).to_be_visible()
     await expect(results).to_contain_text("expected a number, found 'unknown'")
     # Outputs and rejections name the same rows, and the badge says that some were left out.
     await expect(results.get_by_role("columnheader", name="Input row")).to_be_visible()

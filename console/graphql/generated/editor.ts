@@ -41,7 +41,7 @@ import type {
 } from "./types";
 
 export const EditedPipeline: Operation<EditedPipelineQuery, EditedPipelineQueryVariables> = {
-  id: "0fd365a120452978a7d82ff4654195c8e3f3d93a84d7f7e876b97ad177ac1db0",
+  id: "a89276acc19ff1a6f5085605f40b94b2171eaf9ceb6cb777713bacefd159673e",
   name: "EditedPipeline",
 };
 export const EditedCalculation: Operation<EditedCalculationQuery, EditedCalculationQueryVariables> =

@@ -19,7 +19,7 @@ import type {
 } from "./types";
 
 export const PipelineDetails: Operation<PipelineDetailsQuery, PipelineDetailsQueryVariables> = {
-  id: "fda506534cdbadd5dc234367e842e5b72b8290b43e561a928ff0f5d1a42b0732",
+  id: "25c6108637872ad07b9cbf7e12335fc0b1dd952097664f4086faff1b377a8e8c",
   name: "PipelineDetails",
 };
 export const PipelineVersions: Operation<PipelineVersionsQuery, PipelineVersionsQueryVariables> = {

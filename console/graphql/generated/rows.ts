@@ -25,7 +25,7 @@ export const RowTotals: Operation<RowTotalsQuery, RowTotalsQueryVariables> = {
   name: "RowTotals",
 };
 export const RowPipeline: Operation<RowPipelineQuery, RowPipelineQueryVariables> = {
-  id: "6a16973c1d26a6a2b87221b44677e1d3d35008a673fb10f77f3932d9185800f2",
+  id: "d19d91d7fac02f92a6512c843ff6d336c004bec488bc157b3b3f651d7331a869",
   name: "RowPipeline",
 };
 export const RowHistory: Operation<RowHistoryQuery, RowHistoryQueryVariables> = {

@@ -15,7 +15,7 @@ import type {
 } from "./types";
 
 export const RunnablePipeline: Operation<RunnablePipelineQuery, RunnablePipelineQueryVariables> = {
-  id: "dd998377bac25b3f577ae48689780c1c10ff763bf28ac5c256bf1e661bab0d5f",
+  id: "8936c93f2266f8f49d015d95dac8daa8661b89faea8a657c5541a8c4d2df0018",
   name: "RunnablePipeline",
 };
 export const WaitingUpload: Operation<WaitingUploadQuery, WaitingUploadQueryVariables> = {

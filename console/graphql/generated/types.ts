@@ -963,6 +963,13 @@ export type TagInput = {
   value: string;
 };
 
+/** The form that timestamps have in outputs. */
+export type TimestampForm =
+  /** A time in UTC, such as `2026-01-31T00:00:00.000Z`. */
+  | "ISO_8601"
+  /** The number of milliseconds since 1970, in UTC. */
+  | "EPOCH_MILLISECONDS";
+
 /** A formula and the output column that it fills. */
 export type TransformInput = {
   /** The position, counted from 0. The entries of a list are given in the order of their positions. */
@@ -985,6 +992,8 @@ export type TransformerInput = {
   dataset?: DatasetTargetInput | null | undefined;
   /** The treatment of the columns of an input that no parameter names. */
   extraColumns?: ExtraColumns | null | undefined;
+  /** The form that timestamps have in outputs and in rows that are kept. An update without it leaves the form as it is; otherwise the default is ISO_8601. */
+  timestamps?: TimestampForm | null | undefined;
 };
 
 /** The manifest run to stop skipping. */
@@ -2099,6 +2108,7 @@ export type EditedPipelineQuery = {
     tags: Array<{ key: string; value: string }>;
     transformer: {
       extraColumns: ExtraColumns;
+      timestamps: TimestampForm;
       parameters: Array<{
         index: number;
         key: string;
@@ -3377,6 +3387,7 @@ export type MetricSeriesQuery = {
 
 export type TransformerFactsFragment = {
   extraColumns: ExtraColumns;
+  timestamps: TimestampForm;
   parameters: Array<{
     index: number;
     key: string;
@@ -3427,6 +3438,7 @@ export type PipelineDetailsQuery = {
     tags: Array<{ key: string; value: string }>;
     transformer: {
       extraColumns: ExtraColumns;
+      timestamps: TimestampForm;
       parameters: Array<{
         index: number;
         key: string;
@@ -3637,6 +3649,7 @@ export type RowPipelineQuery = {
     groups: Array<string>;
     transformer: {
       extraColumns: ExtraColumns;
+      timestamps: TimestampForm;
       parameters: Array<{
         index: number;
         key: string;
@@ -3798,6 +3811,7 @@ export type RunnablePipelineQuery = {
     version: number;
     transformer: {
       extraColumns: ExtraColumns;
+      timestamps: TimestampForm;
       parameters: Array<{
         index: number;
         key: string;

@@ -12,6 +12,7 @@ import {
   type DraftOutput,
   type DraftParameter,
   type EditedKind,
+  isTimestamp,
   NEW_FORMULA,
   NEW_PARAMETER,
   withEntry,
@@ -169,6 +170,18 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
               <Plus size={16} aria-hidden /> Transform
             </button>
           </p>
+        ) : null}
+        {kind === "pipeline" && draft.formulas.some(({ outputs }) => outputs.some(isTimestamp)) ? (
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={draft.timestamps === "EPOCH_MILLISECONDS"}
+              onChange={(event) =>
+                onChange({ timestamps: event.target.checked ? "EPOCH_MILLISECONDS" : "ISO_8601" })
+              }
+            />
+            <span>Write timestamps as milliseconds since 1970, not as ISO 8601</span>
+          </label>
         ) : null}
       </div>
       {kind === "pipeline" ? (

@@ -11,6 +11,7 @@ import type {
   RowsInput,
   State,
   TagInput,
+  TimestampForm,
   ValueType,
 } from "../../graphql/generated/types";
 
@@ -61,6 +62,8 @@ export interface Draft {
   /** The reference dataset that a pipeline writes, which stays as it is. */
   readonly dataset: DatasetTargetInput | null;
   readonly extraColumns: ExtraColumns;
+  /** The form that timestamps have in outputs. */
+  readonly timestamps: TimestampForm;
   /** The unit of the values of a metric, and the function over its inputs. */
   readonly unit: string;
   readonly measure: MeasureFunction;
@@ -109,6 +112,7 @@ export function newDraft(group: string): Draft {
     rows: null,
     dataset: null,
     extraColumns: "REFUSE",
+    timestamps: "ISO_8601",
     unit: "",
     measure: "SUM",
     inputs: [NEW_INPUT],
@@ -150,8 +154,11 @@ const named = ({ key, label, description, type }: Named) => ({
   type,
 });
 
+export const isTimestamp = ({ type }: Pick<DraftOutput, "type">): boolean => type === "TIMESTAMP";
+
 export function draftOfPipeline(read: NonNullable<EditedPipelineQuery["pipeline"]>): Draft {
-  const { parameters, transforms, rows, dataset, extraColumns } = read.transformer;
+  const { parameters, transforms, rows, dataset, extraColumns, timestamps } = read.transformer;
+  const hasTimes = transforms.some(({ outputs }) => outputs.some(isTimestamp));
   return {
     ...draftOf(read),
     parameters: parameters.map((one) => ({ ...named(one), required: one.required })),
@@ -166,6 +173,8 @@ export function draftOfPipeline(read: NonNullable<EditedPipelineQuery["pipeline"
       : null,
     dataset: dataset ? { id: dataset.referenceDatasetId, key: dataset.key } : null,
     extraColumns,
+    // Without a timestamp the form has no meaning yet: the first one gets that of new pipelines.
+    timestamps: hasTimes ? timestamps : "ISO_8601",
   };
 }
 
@@ -235,6 +244,7 @@ export function pipelineContent(draft: Draft) {
       rows: draft.rows,
       dataset: draft.dataset,
       extraColumns: draft.extraColumns,
+      timestamps: draft.timestamps,
     },
   };
 }

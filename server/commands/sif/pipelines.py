@@ -65,6 +65,7 @@ class SifPipeline(NamedTuple):
             "parameters": parameters,
             "transforms": transforms,
             "extraColumns": "IGNORE",
+            "timestamps": "EPOCH_MILLISECONDS",
         }
         if self.time is not None:
             named = [self.group, self.time, *self.keys]

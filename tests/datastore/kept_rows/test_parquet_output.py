@@ -16,6 +16,7 @@ from penstock.datastore.records import (
     Output,
     Parameter,
     Pipeline,
+    TimestampForm,
     Transform,
     Transformer,
     ValueType,
@@ -37,7 +38,9 @@ FORMULAS = {"text": ":text", "number": ":number", "flag": ":flag", "time": ":tim
 PARQUET = OutputFormat.PARQUET
 
 
-async def plain_pipeline(store: Store) -> Pipeline:
+async def plain_pipeline(
+    store: Store, timestamps: TimestampForm = TimestampForm.EPOCH_MILLISECONDS
+) -> Pipeline:
     types = {**TYPES, "time": ValueType.NUMBER}
     transformer = Transformer(
         parameters=tuple(
@@ -51,6 +54,7 @@ async def plain_pipeline(store: Store) -> Pipeline:
             )
             for n, (key, formula) in enumerate(FORMULAS.items())
         ),
+        timestamps=timestamps,
     )
     return await pipeline_in(store, name="Plain", transformer=transformer)
 
@@ -70,10 +74,11 @@ async def read_parquet(store: Store, key: str, folder: Path) -> tuple[list[Any],
     return rows, [type for _, type, *_ in types]
 
 
+@pytest.mark.parametrize("form", TimestampForm)
 async def test_the_output_is_parquet_with_its_types(
-    store: Store, pipeline: Pipeline, tmp_path: Path
+    store: Store, pipeline: Pipeline, form: TimestampForm, tmp_path: Path
 ) -> None:
-    plain = await plain_pipeline(store)
+    plain = await plain_pipeline(store, form)
     data = b'text,number,flag,time\n"a, ""b""",1.50,true,1751328000000\n,-12.125,,\nc,x,false,0\n'
     over = await finished_execution(store, plain, data, output_format=PARQUET)
     assert (over.state, over.succeeded, over.failed) == ("success", 2, 1)

@@ -35,6 +35,7 @@ SAMPLES: dict[int, Operation] = {
     17: Update(key=Key("P:1", "PV:latest"), set={"labels": [{"label": "prod", "version": 1}]}),
     18: Put({"pk": "P:1", "sk": "PV:0000000001", "transformer": {"dataset": {"id": "1"}}}),
     24: Put({"pk": "D:1", "sk": "DV:0000000001", "content": {"keyColumn": "a", "indexBytes": 1}}),
+    25: Put({"pk": "P:1", "sk": "PV:0000000001", "transformer": {"timestamps": "iso_8601"}}),
     23: Put({"pk": "NH:a:/b:c:d:e", "sk": "NH:19214", "hours": "[]"}),
     19: Update(key=Key("NC:a:/b", "NC:01"), add={"removals": 1}),
     20: Update(key=Key("RM:/usa", "RM:snow"), set={"retries": {"maxAttempts": 5}}),

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "3c1c414ad85c81c47d709fd0c98fe28b6925a13114000dd124d9da4780a0cbff"
+STRUCTURE = "0d3ef463791c07d1309bacb899c44bf005c6dc3042c277f635f9e8f1f33de984"
 SMALL = '''
 """The fields that read data."""
 type Query {
