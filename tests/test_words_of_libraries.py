@@ -56,6 +56,7 @@ READ_BY: Final = {
     ("server/core/command_output.py", "_describe_file_failure"): _OPERATOR,
     ("server/core/command_output.py", "describe_failure"): _OPERATOR,
     ("server/runtime/dask_transport.py", "_failure"): _OPERATOR,
+    ("server/runtime/dask_uploads.py", "_failure"): _OPERATOR,
     ("server/runtime/listeners.py", "_bind"): _OPERATOR,
     ("server/streams/websocket.py", "_closing_for"): _OWN,
     ("transform/header.py", "describe_malformed"): _LOOKED_AT,

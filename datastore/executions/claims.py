@@ -32,7 +32,7 @@ from penstock.datastore.executions.rows import (
     transition_writes,
     with_counted_files,
 )
-from penstock.datastore.kept_rows.part_list import RowsMoved, add_part, read_head
+from penstock.datastore.kept_rows.part_list import RowsMoved, add_parts, read_head
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.layout import EXECUTION_RESULT
@@ -175,21 +175,24 @@ class Claims:
         self,
         claimed: Execution,
         ended: Execution,
-        part: RowsPart | None = None,
+        parts: Sequence[RowsPart] = (),
         checked_commits: int | None = None,
     ) -> None:
-        """Write the final state of the execution, and add its part of kept rows.
+        """Write the final state of the execution, and add its parts of kept rows.
 
         Raises ClaimLost, and RowsMoved if another part comes first, or came after the commits
         among which the part was checked.
         """
         added: Sequence[Write] = ()
-        if part is not None:
+        if parts:
             head = await read_head(self.table, ended.pipeline_id)
             if checked_commits not in (None, head.commits):
                 raise RowsMoved
-            part, added = add_part(ended.pipeline_id, head, part)
-            ended = msgspec.structs.replace(ended, rows_commit=part.commit, due=NEVER)
+            numbered, added = add_parts(ended.pipeline_id, head, parts)
+            first = numbered[0].commit if len(numbered) > 1 else None
+            ended = msgspec.structs.replace(
+                ended, rows_first=first, rows_commit=numbered[-1].commit, due=NEVER
+            )
         try:
             await commit(self.table, [*self.end_writes(claimed, ended), *added])
         except StaleRead:

@@ -82,6 +82,29 @@ def written_keys(execution: Execution) -> tuple[str, ...]:
     return output, errors, table_key(execution), parquet_key(execution)
 
 
+def staged_rows_key(execution: Execution, piece: int, kind: str) -> str:
+    """The key under which a machine of a cluster uploads what it made of a piece of the output."""
+    return f"{_staged_rows(execution)}{execution.fence}.{piece}.{kind}"
+
+
+def _staged_rows(execution: Execution) -> str:
+    return f"{_execution_folder(execution)}/rows."
+
+
+async def delete_staged_rows(files: Files, execution: Execution) -> None:
+    """Delete what machines uploaded for the present claim and those before it.
+
+    No file of rows that stand is among these: each is a copy.
+    """
+    prefix, last = _staged_rows(execution), ""
+    while keys := await files.list(prefix, last):
+        last = keys[-1]
+        for key in keys:
+            if int(key.removeprefix(prefix).partition(".")[0]) <= execution.fence:
+                await files.refuse_uploads(key)
+                await files.delete(key)
+
+
 def staged_key(key: str, fence: int) -> str:
     """The key under which an external worker uploads a file, different for each claim."""
     return f"{key}.{fence}"

@@ -77,10 +77,10 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     lists of its group; those of earlier releases are not before the upgrade of the table.
     `read_as` says for people how its file was read: the encoding, and what separates the fields.
     `table_bytes` is the size of the CSV that was made of an input of another kind.
-    `rows_commit` is the commit that added its rows to those that the pipeline keeps;
-    `rows_by_group` says that these belong to the groups that an output names. One that
-    `writes_dataset` makes the next version of one; `dataset_id` and `dataset_version` name what it
-    made.
+    `rows_commit` is the last commit that added its rows to those that the pipeline keeps, and
+    `rows_first` the first of them if there were several; `rows_by_group` says that these belong to
+    the groups that an output names. One that `writes_dataset` makes the next version of one;
+    `dataset_id` and `dataset_version` name what it made.
     """
 
     id: str
@@ -128,6 +128,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     deleted_at: str | None = None
     shard: int = 0
     listed: bool = False
+    rows_first: int | None = None
     rows_commit: int | None = None
     rows_by_group: bool = False
     writes_dataset: bool = False

@@ -231,12 +231,13 @@ class ExecutionRemoval:
 
 
 def _part_deletes(execution: Execution) -> list[Write]:
-    """The writes that delete the execution's part of kept rows, if it has one, and their head.
+    """The writes that delete the execution's parts of kept rows, if it has any, and their head.
 
     An execution with a part is only removed after its pipeline.
     """
     if execution.rows_commit is None:
         return []
     id = execution.pipeline_id
-    part = ROWS_PART.key(id=id, commit=execution.rows_commit)
-    return [Write(Delete(part)), Write(Delete(ROWS_HEAD.key(id=id)))]
+    first = execution.rows_first or execution.rows_commit
+    parts = [ROWS_PART.key(id=id, commit=n) for n in range(first, execution.rows_commit + 1)]
+    return [Write(Delete(key)) for key in (*parts, ROWS_HEAD.key(id=id))]

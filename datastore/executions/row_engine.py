@@ -1,13 +1,23 @@
 """Row engines: they process the rows of an execution, in this process or elsewhere."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from penstock.datastore.executions.files import read_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
+from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.output_pieces import OutputCuts
+from penstock.datastore.kept_rows.write_part import PartOfOutput, RowsOrigin
 from penstock.datastore.objects.port import Chunks, Files, regroup_blocks, require_size
 from penstock.datastore.records import ReferenceDataset
 from penstock.formula.core.datasets import KeyedRows
@@ -16,6 +26,7 @@ from penstock.transform.json_transform import JsonTransform
 from penstock.transform.outcome import OutputChunk, TransformEnding
 from penstock.transform.plan import TransformPlan
 from penstock.transform.program import Program
+from penstock.transform.row_identity import RowIdentity
 
 T = TypeVar("T")
 
@@ -62,6 +73,34 @@ class RowEngine(Protocol):
         """Yield both files part by part, until the input ends or a problem ends the work.
 
         Raises Unavailable if the input cannot be read now, or if no worker is there to process it.
+        """
+
+
+def rows_origin(execution: Execution, piece: int | None = None) -> RowsOrigin:
+    """The origin of the rows of an output, or of a piece of it, in a file of this claim."""
+    name = f"{execution.id}-{execution.fence}" + ("" if piece is None else f"-{piece}")
+    return RowsOrigin(execution.pipeline_id, execution.id, execution.pipeline_version, name)
+
+
+class WrittenOutput(NamedTuple):
+    """A stored output of an execution, whose rows are to be kept, and where it can be cut."""
+
+    execution: Execution
+    plan: TransformPlan
+    identity: RowIdentity
+    cuts: OutputCuts
+
+
+@runtime_checkable
+class RowsSpreader(Protocol):
+    """A row engine whose machines also write the files of rows that are kept."""
+
+    async def write_parts(
+        self, files: Files, engine: RowsEngine, written: WrittenOutput
+    ) -> Sequence[PartOfOutput]:
+        """Store files of the rows, which no list names yet; none if this machine had better do it.
+
+        Raises InputRefused for two rows with the same key.
         """
 
 

@@ -4,7 +4,7 @@ If an earlier execution did exactly the same work, its files are copied instead.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -37,21 +37,32 @@ from penstock.datastore.executions.records import (
     ExecutionState,
     OutputFormat,
 )
-from penstock.datastore.executions.row_engine import RowEngine, RowTask
+from penstock.datastore.executions.row_engine import (
+    RowEngine,
+    RowsSpreader,
+    RowTask,
+    WrittenOutput,
+    rows_origin,
+)
 from penstock.datastore.input_files.convert import ConvertedInput, InputConversion
 from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.output_pieces import OutputCuts
 from penstock.datastore.kept_rows.parquet_output import ParquetOutput
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import RowsMoved
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.replaced_rows import ReplacedRows
-from penstock.datastore.kept_rows.write_part import PartWriter, RowsOrigin
+from penstock.datastore.kept_rows.write_part import (
+    PartOfOutput,
+    PartWriter,
+    unnumbered_part,
+)
 from penstock.datastore.objects.port import Files, Stat
 from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import Table
-from penstock.transform.outcome import RowCounts, TransformEnding
+from penstock.transform.outcome import RowCounts, TransformEnding, csv_lines
 from penstock.transform.plan import DatasetSink, TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.row_identity import RowIdentity
@@ -87,16 +98,16 @@ async def find_earlier_result(table: Table, files: Files, execution: Execution) 
 
 
 class _EndFacts(NamedTuple):
-    """The facts about an end: the digest of the work, the reason, and the part of kept rows.
+    """The facts about an end: the digest of the work, the reason, and the parts of kept rows.
 
-    `checked_commits` are the commits of rows among which the part may replace what it replaces.
+    `checked_commits` are the commits of rows among which the parts may replace what they replace.
     """
 
     digest: str | None = None
     code: str | None = None
     message: str | None = None
     copied_from: str | None = None
-    part: RowsPart | None = None
+    parts: Sequence[RowsPart] = ()
     checked_commits: int | None = None
 
 
@@ -121,6 +132,7 @@ class ExecutionRunner:
     result_bytes: int | None = None
     read_as: str | None = None
     converted: ConvertedInput | None = None
+    cuts: OutputCuts = field(default_factory=lambda: OutputCuts(0))
 
     async def run(self) -> None:
         """Run the execution to its end.
@@ -201,6 +213,8 @@ class ExecutionRunner:
 
     async def _process_rows(self, task: RowTask, digest: str) -> None:
         ending = TransformEnding(RowCounts())
+        header = csv_lines([[step.name for step in task.plan.steps]])
+        cuts = self.cuts = OutputCuts(len(header))
         async with self._open_files() as (output, errors):
             async with aclosing(self.engine.steps(self.files, task)) as steps:
                 async for written, ending in steps:
@@ -209,6 +223,7 @@ class ExecutionRunner:
                         await self._fail_for_size()
                         return
                     await output.feed(written.output)
+                    cuts.note(output.size, self.counts.succeeded)
                     await errors.feed(written.errors)
             await self._publish(task.plan, ending, output, errors, digest)
 
@@ -252,17 +267,26 @@ class ExecutionRunner:
         if plan.rows is None:
             await self._end(ExecutionState.SUCCESS, _EndFacts(digest))
             return
-        one = self.execution
-        name = f"{one.id}-{one.fence}"
-        origin = RowsOrigin(one.pipeline_id, one.id, one.pipeline_version, name)
-        writer = PartWriter(self.part_files.engine, self.files, self.clock)
         try:
-            part = await writer.write_output(
-                origin, plan, plan.rows, output_key(one), one.created_by
-            )
-            await self._add_part(plan.rows, part, digest)
+            made = await self._write_parts(plan, plan.rows)
+            at = self.clock.timestamp()
+            parts = [unnumbered_part(one, plan, plan.rows, at) for one in made]
+            await self._add_parts(plan.rows, parts, digest)
         except InputRefused as refused:
             await self._fail(refused.problem.code, refused.problem.message)
+
+    async def _write_parts(
+        self, plan: TransformPlan, identity: RowIdentity
+    ) -> Sequence[PartOfOutput]:
+        """Write the files of the rows: on the machines of a cluster, or else here."""
+        one = self.execution
+        if isinstance(self.engine, RowsSpreader):
+            written = WrittenOutput(one, plan, identity, self.cuts)
+            if made := await self.engine.write_parts(self.files, self.part_files.engine, written):
+                return made
+        writer = PartWriter(self.part_files.engine, self.files, self.clock)
+        key, user = output_key(one), one.created_by
+        return [await writer.write_output(rows_origin(one), plan, identity, key, user)]
 
     async def _end_with_dataset(self, plan: TransformPlan, sink: DatasetSink, digest: str) -> None:
         """End in success with the next version of a dataset."""
@@ -279,18 +303,20 @@ class ExecutionRunner:
         else:
             self._claims.report_end(self.execution, final)
 
-    async def _add_part(self, identity: RowIdentity, part: RowsPart, digest: str) -> None:
-        """End in success with a part; raises InputRefused for rows that it may not replace."""
+    async def _add_parts(
+        self, identity: RowIdentity, parts: Sequence[RowsPart], digest: str
+    ) -> None:
+        """End in success with parts; raises InputRefused for rows that they may not replace."""
         one, before = self.execution, self.result_bytes
         replaced = ReplacedRows(self.table, self.files, self.part_files)
         checked: int | None = None
         async for _ in Attempts():
             try:
                 checked = await replaced.require_reach(
-                    one.pipeline_id, part, identity.reach, one.created_by, checked or 0
+                    one.pipeline_id, parts, identity.reach, one.created_by, checked or 0
                 )
-                self.result_bytes = (before or 0) + part.size
-                facts = _EndFacts(digest, part=part, checked_commits=checked)
+                self.result_bytes = (before or 0) + sum(part.size for part in parts)
+                facts = _EndFacts(digest, parts=parts, checked_commits=checked)
                 await self._end(ExecutionState.SUCCESS, facts)
             except RowsMoved:
                 self.result_bytes = before
@@ -320,7 +346,7 @@ class ExecutionRunner:
 
     async def _end(self, state: ExecutionState, facts: _EndFacts) -> None:
         final = self._final(state, facts)
-        await self._claims.end(self.execution, final, facts.part, facts.checked_commits)
+        await self._claims.end(self.execution, final, facts.parts, facts.checked_commits)
 
     def _final(self, state: ExecutionState, facts: _EndFacts) -> Execution:
         """The execution in its final state."""

@@ -30,6 +30,7 @@ from penstock.datastore.table.port import (
     Exists,
     Item,
     Missing,
+    Operation,
     Put,
     Query,
     Range,
@@ -129,7 +130,15 @@ async def _read_run(
         is_whole = is_whole and (not found or part.commit == found[-1].commit + 1)
         if is_whole:
             found.append(part)
-    return found, merged, is_whole
+    return _without_torn_end(found), merged, is_whole
+
+
+def _without_torn_end(parts: list[RowsPart]) -> list[RowsPart]:
+    """Leave out the last execution's parts where not all were there yet: a list is no snapshot."""
+    last = parts[-1].until if parts else None
+    if last is None or parts[-1].commit == last:
+        return parts
+    return [part for part in parts if part.until != last]
 
 
 async def read_first_parts(table: Table, pipeline: str, most: int) -> Sequence[RowsPart]:
@@ -232,23 +241,35 @@ def _time_after(earlier: str, now: str) -> str:
     return iso_timestamp(datetime.fromisoformat(earlier) + timedelta(milliseconds=1))
 
 
-def add_part(pipeline: str, head: RowsHead, part: RowsPart) -> tuple[RowsPart, list[Write]]:
-    """Number a part as the next commit; return it and the writes that add it.
+def add_parts(
+    pipeline: str, head: RowsHead, parts: Sequence[RowsPart]
+) -> tuple[list[RowsPart], list[Write]]:
+    """Number parts as the next commits; return them and the writes that add them, all at once.
 
-    The writes raise RowsMoved if another commit came first. No two commits have the same time, so
-    that a time names one snapshot. Raises LimitExceeded where there are too many commits already.
+    The writes raise RowsMoved if another commit came first. No two commits have the same time but
+    those that come together, so that a time names one snapshot. Raises LimitExceeded where there
+    are too many commits already.
     """
-    standing = head.commits - head.gone
-    if standing >= MAX_COMMITS:
-        raise LimitExceeded("commits of rows that a pipeline keeps", MAX_COMMITS, standing + 1)
-    part = replace(part, commit=head.commits + 1, at=_time_after(head.at, part.at))
+    standing, last = head.commits - head.gone, head.commits + len(parts)
+    if standing + len(parts) > MAX_COMMITS:
+        most = MAX_COMMITS, standing + len(parts)
+        raise LimitExceeded("commits of rows that a pipeline keeps", *most)
+    at = _time_after(head.at, max(part.at for part in parts))
+    until = last if len(parts) > 1 else None
+    numbered = [
+        replace(part, commit=head.commits + n, at=at, until=until)
+        for n, part in enumerate(parts, 1)
+    ]
     is_next = Compare("commits", "=", head.commits) if head.commits else Missing("commits")
-    due = {INDEX_HASH: ROWS_HEAD.index_partition()} if part.commit % MERGED_AFTER == 0 else {}
+    many = last // MERGED_AFTER > head.commits // MERGED_AFTER
+    due = {INDEX_HASH: ROWS_HEAD.index_partition()} if many else {}
     counted = Update(
         key=ROWS_HEAD.key(id=pipeline),
-        set={"commits": part.commit, "at": part.at, **due},
+        set={"commits": last, "at": at, **due},
         condition=is_next,
     )
-    row = ROWS_PART.item(id=pipeline, commit=part.commit)
-    added = Put({**row, **attributes_of(part)}, Missing())
-    return part, [Write(counted, _rows_moved), Write(added, _rows_moved)]
+    added: list[Operation] = [
+        Put({**ROWS_PART.item(id=pipeline, commit=one.commit), **attributes_of(one)}, Missing())
+        for one in numbered
+    ]
+    return numbered, [Write(one, _rows_moved) for one in (counted, *added)]

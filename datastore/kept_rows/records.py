@@ -47,6 +47,7 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     its own, because its rows keep theirs. `by` is the user who withdrew, for a `reason`.
     A part that was read is `merged` if a merged file took the place of its own: `file` is that one,
     which has the rows of other commits too, each with its commit, and `size` is a share of it.
+    An execution may add several commits at once, each with a file of its own; `until` is the last.
     """
 
     commit: int
@@ -65,6 +66,7 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     by: str | None = None
     reason: str | None = None
     merged: bool = False
+    until: int | None = None
 
 
 class MergedFile(StoredRecord, frozen=True, kw_only=True):

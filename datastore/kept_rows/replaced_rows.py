@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.kept_rows.columns import GROUP, KEY
@@ -20,14 +19,19 @@ from penstock.transform.row_identity import RowReach
 
 @dataclass(frozen=True, slots=True)
 class ReplacedRows:
-    """The rows that stand, as far as a part that is not numbered yet would replace them."""
+    """The rows that stand, as far as parts that are not numbered yet would replace them."""
 
     table: Table
     files: Files
     part_files: PartFiles
 
     async def require_reach(
-        self, pipeline: str, part: RowsPart, reach: RowReach, user: str, checked: int = 0
+        self,
+        pipeline: str,
+        parts: Sequence[RowsPart],
+        reach: RowReach,
+        user: str,
+        checked: int = 0,
     ) -> int | None:
         """Return the number of commits that were checked; None if nothing need be checked.
 
@@ -41,29 +45,28 @@ class ReplacedRows:
         if head.commits != (standing[-1].commit if standing else max(checked, head.gone)):
             raise RowsMoved
         if standing:
-            groups = await self._replaced_groups(standing, part, user)
+            groups = await self._replaced_groups(standing, parts, user)
             if not all(map(reach.includes, groups)):
                 message = "a row with the key of one of these belongs to a group out of reach"
                 raise InputRefused(TransformCode.ROW_OUT_OF_REACH, message)
         return head.commits
 
     async def _replaced_groups(
-        self, standing: Sequence[RowsPart], part: RowsPart, user: str
+        self, standing: Sequence[RowsPart], parts: Sequence[RowsPart], user: str
     ) -> Sequence[GroupPath]:
         try:
-            async with self.part_files.open(self.files, [*standing, part]) as paths:
+            async with self.part_files.open(self.files, [*standing, *parts]) as paths:
+                before = Snapshot(standing, paths[: len(standing)])
+                added = Snapshot(parts, paths[len(standing) :])
                 return await self.part_files.engine.write(
-                    lambda connection: _select_groups(connection, [*standing, part], paths), user
+                    lambda connection: _select_groups(connection, before, added), user
                 )
         except NotFound as missing:
             raise Unavailable("A file of the rows is gone.") from missing
 
 
-def _select_groups(
-    connection: Connection, parts: Sequence[RowsPart], paths: Sequence[Path]
-) -> list[GroupPath]:
-    """The groups of rows that stand under a key of the last part."""
-    latest = Snapshot(parts[:-1], paths[:-1]).latest()
-    added = Snapshot(parts[-1:], paths[-1:]).all_versions()
-    sql = f"SELECT DISTINCT {GROUP} FROM {latest} WHERE {KEY} IN (SELECT {KEY} FROM {added})"
+def _select_groups(connection: Connection, standing: Snapshot, added: Snapshot) -> list[GroupPath]:
+    """The groups of rows that stand under a key of the rows that are added."""
+    keys = f"SELECT {KEY} FROM {added.all_versions()}"
+    sql = f"SELECT DISTINCT {GROUP} FROM {standing.latest()} WHERE {KEY} IN ({keys})"
     return [group for (group,) in connection.execute(sql).fetchall()]

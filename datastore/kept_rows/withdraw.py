@@ -29,7 +29,7 @@ from penstock.datastore.kept_rows.conditions import (
 from penstock.datastore.kept_rows.engine import Connection
 from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
-from penstock.datastore.kept_rows.part_list import RowsMoved, add_part, read_head, read_parts
+from penstock.datastore.kept_rows.part_list import RowsMoved, add_parts, read_head, read_parts
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN, Snapshot, types_of
 from penstock.datastore.kept_rows.write_part import PartWriter, key_digest
@@ -150,7 +150,7 @@ class WithdrawRows:
                 part = replace(part, types=types_of(seen), key=seen[-1].key)
             if seen[-1].commit == head.commits or not head.commits:
                 try:
-                    await commit(access.table, [*add_part(pipeline, head, part)[1], exists])
+                    await commit(access.table, [*add_parts(pipeline, head, [part])[1], exists])
                 except RowsMoved:
                     continue
                 except (StaleRead, LimitExceeded):

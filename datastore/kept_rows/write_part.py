@@ -1,6 +1,6 @@
 """The part of an execution: its output becomes a Parquet file of rows with their identity."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
+
+import msgspec
 
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.kept_rows.columns import (
@@ -50,6 +52,22 @@ class RowsOrigin(NamedTuple):
         return part_key(self.pipeline, self.name)
 
 
+class PartOfOutput(NamedTuple):
+    """A stored file of rows of an output, and the facts about it."""
+
+    origin: RowsOrigin
+    facts: "PartFacts"
+
+
+class PartFacts(msgspec.Struct, frozen=True):
+    """The number of a file's rows, its bytes, and the limits of the times of its rows."""
+
+    count: int
+    size: int
+    least: str | None
+    most: str | None
+
+
 def part_key(pipeline: str, name: str) -> str:
     """The key of a part's file: Hive-style, so that other engines find a pipeline's files."""
     return f"{rows_folder(pipeline)}{name}.parquet"
@@ -85,30 +103,19 @@ class PartWriter:
 
     async def write_output(
         self, origin: RowsOrigin, plan: TransformPlan, identity: RowIdentity, output: str, user: str
-    ) -> RowsPart:
+    ) -> PartOfOutput:
         """Write the rows of an execution's output file as a part that is not numbered yet.
 
         It takes a turn of the user.
 
         Raises InputRefused if two rows have the same key.
         """
-        types = {step.name: ValueType(step.type.value) for step in plan.steps}
         async with self._scratch() as (source, target):
             await copy_to_disk(self.files, output, source)
-            sql = _output_selection(read_output_file(source, plan), identity, types, origin)
+            sql = output_selection(read_output_file(source, plan), plan, identity, origin)
             facts = await self.engine.write(partial(_write_rows, sql, target), user)
             await self._store(origin.file, target)
-        return RowsPart(
-            commit=0,
-            file=origin.file,
-            types=types,
-            key=tuple(plan.steps[place].name for place in identity.key),
-            execution=origin.execution,
-            version=origin.version,
-            timestamps=timestamp_form(plan),
-            at=self.clock.timestamp(),
-            **facts,
-        )
+        return PartOfOutput(origin, facts)
 
     async def write_selection(
         self, pipeline: str, sql: str, given: Sequence[Any], like: RowsPart, user: str
@@ -117,20 +124,26 @@ class PartWriter:
         file = part_key(pipeline, f"withdrawal-{uuid4()}")
         async with self._scratch() as (_, target):
             facts = await self.engine.write(partial(_write_rows, sql, target, given=given), user)
-            if not facts["count"]:
+            if not facts.count:
                 return None
             await self._store(file, target)
         at = self.clock.timestamp()
         withdrawn = PartKind.WITHDRAWAL
         return RowsPart(
-            commit=0, kind=withdrawn, file=file, types=like.types, key=like.key, at=at, **facts
+            commit=0,
+            kind=withdrawn,
+            file=file,
+            types=like.types,
+            key=like.key,
+            at=at,
+            **msgspec.structs.asdict(facts),
         )
 
     async def write_merged(self, key: str, snapshot: Snapshot) -> int:
         """Write all versions of a snapshot's rows into one file; return its size."""
         async with self._scratch() as (_, target):
             sql = f"SELECT * FROM {snapshot.all_versions()} ORDER BY {COMMIT}, {ROW}"
-            await self.engine.write(partial(_copy_rows, sql, target), "")
+            await self.engine.write(partial(copy_rows, sql, target), "")
             await self._store(key, target)
             return target.stat().st_size
 
@@ -150,9 +163,33 @@ class PartWriter:
                 path.unlink(missing_ok=True)
 
 
-def _output_selection(
-    read: str, identity: RowIdentity, types: Mapping[str, ValueType], origin: RowsOrigin
+def unnumbered_part(
+    made: PartOfOutput, plan: TransformPlan, identity: RowIdentity, at: str
+) -> RowsPart:
+    """The part of an output as a commit that has no number yet."""
+    origin = made.origin
+    return RowsPart(
+        commit=0,
+        file=origin.file,
+        types=_types_of(plan),
+        key=tuple(plan.steps[place].name for place in identity.key),
+        execution=origin.execution,
+        version=origin.version,
+        timestamps=timestamp_form(plan),
+        at=at,
+        **msgspec.structs.asdict(made.facts),
+    )
+
+
+def _types_of(plan: TransformPlan) -> dict[str, ValueType]:
+    return {step.name: ValueType(step.type.value) for step in plan.steps}
+
+
+def output_selection(
+    read: str, plan: TransformPlan, identity: RowIdentity, origin: RowsOrigin, above: int = 0
 ) -> str:
+    """The query of the rows of an output, or of a piece of it with so many rows `above`."""
+    types = _types_of(plan)
     names = list(types)
     keys = ", ".join(quote_name(names[place]) for place in identity.key)
     time = "CAST(NULL AS TIMESTAMP)"
@@ -165,7 +202,7 @@ def _output_selection(
     numbers = [name for name, type in types.items() if type in NUMBERS]
     system = {
         KEY: key_digest(keys),
-        ROW: "row_number() OVER ()",
+        ROW: f"row_number() OVER () + {above}",
         TIME: time,
         GROUP: group,
         EXECUTION: quote_text(origin.execution),
@@ -189,12 +226,12 @@ def timestamp_form(plan: TransformPlan) -> TimestampForm:
     return TimestampForm.ISO_8601 if plan.iso_timestamps else TimestampForm.EPOCH_MILLISECONDS
 
 
-def read_output_file(path: Path, plan: TransformPlan) -> str:
+def read_output_file(path: Path, plan: TransformPlan, *, has_header: bool = True) -> str:
     """The expression of the output file of a plan, whose columns are texts.
 
     Timestamps are epoch milliseconds in any case, so that a row has the same key in both forms.
     """
-    read = _read_csv_file(path, [step.name for step in plan.steps])
+    read = _read_csv_file(path, [step.name for step in plan.steps], has_header=has_header)
     moments = [quote_name(one.name) for one in plan.steps if one.type is FormulaType.TIMESTAMP]
     if not plan.iso_timestamps or not moments:
         return read
@@ -206,10 +243,10 @@ def read_output_file(path: Path, plan: TransformPlan) -> str:
     return f"(SELECT * REPLACE ({', '.join(replaced)}) FROM {read})"
 
 
-def _read_csv_file(path: Path, names: Sequence[str]) -> str:
+def _read_csv_file(path: Path, names: Sequence[str], *, has_header: bool) -> str:
     columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
     return (
-        f"read_csv({quote_text(str(path))}, header = true, auto_detect = false, "
+        f"read_csv({quote_text(str(path))}, header = {has_header}, auto_detect = false, "
         f"columns = {{{columns}}}, delim = ',', quote = '\"', escape = '\"', "
         f"new_line = '\\r\\n', max_line_size = {LONGEST_LINE})"
     )
@@ -220,35 +257,45 @@ def key_digest(values: str) -> str:
     return f"substr(sha256(CAST(to_json([{values}]) AS VARCHAR)), 1, 32)"
 
 
-def _copy_rows(sql: str, target: Path, connection: Connection, given: Sequence[Any] = ()) -> None:
+def copy_rows(sql: str, target: Path, connection: Connection, given: Sequence[Any] = ()) -> None:
     path = quote_text(str(target))
     connection.execute(f"COPY ({sql}) TO {path} (FORMAT parquet, COMPRESSION zstd)", list(given))
 
 
+def copy_keys(rows: Path, target: Path, connection: Connection) -> None:
+    """Write the keys of a file's rows, with their numbers, as a file of its own."""
+    read = f"read_parquet({quote_text(str(rows))})"
+    copy_rows(f"SELECT {KEY}, {ROW} FROM {read}", target, connection)
+
+
 def _write_rows(
     sql: str, target: Path, connection: Connection, given: Sequence[Any] = ()
-) -> dict[str, Any]:
+) -> PartFacts:
     """Write the selected rows to a file; return the facts of the part about them."""
-    _copy_rows(sql, target, connection, given)
-    path = quote_text(str(target))
-    written = f"read_parquet({path})"
+    copy_rows(sql, target, connection, given)
+    require_unique_keys(connection, [target])
+    return read_facts(connection, target)
+
+
+def require_unique_keys(connection: Connection, files: Sequence[Path]) -> None:
+    """Raise InputRefused if two rows of these files have the same key."""
+    paths = ", ".join(quote_text(str(path)) for path in files)
     twice = connection.execute(
-        f"SELECT min({ROW}), max({ROW}) FROM {written} GROUP BY {KEY} HAVING count(*) > 1 "
-        "ORDER BY 1 LIMIT 1"
+        f"SELECT min({ROW}), max({ROW}) FROM read_parquet([{paths}]) GROUP BY {KEY} "
+        "HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
     ).fetchone()
     if twice is not None:
         message = f"rows {twice[0]} and {twice[1]} of the output have the same key"
         raise InputRefused(TransformCode.DUPLICATE_KEY, message)
+
+
+def read_facts(connection: Connection, written: Path) -> PartFacts:
+    """Read the facts of the part that a file is."""
     found = connection.execute(
-        f"SELECT count(*), min({TIME}), max({TIME}) FROM {written}"
+        f"SELECT count(*), min({TIME}), max({TIME}) FROM read_parquet({quote_text(str(written))})"
     ).fetchone()
     count, least, most = found or (0, None, None)
-    return {
-        "count": count,
-        "size": target.stat().st_size,
-        "least": _stored_time(least),
-        "most": _stored_time(most),
-    }
+    return PartFacts(count, written.stat().st_size, _stored_time(least), _stored_time(most))
 
 
 def _stored_time(moment: datetime | None) -> str | None:

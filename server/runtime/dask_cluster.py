@@ -4,15 +4,13 @@ It is imported only if the settings name a scheduler, because `distributed` is a
 """
 
 import logging
-from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
-from uuid import uuid4
+from typing import Final
 
-from distributed import Client, Future, KilledWorker
+from distributed import Client, KilledWorker
 
 from penstock.datastore.datasets.files import key_of_file, key_of_index
 from penstock.datastore.errors import Unavailable
@@ -24,11 +22,16 @@ from penstock.datastore.executions.row_engine import (
     STEP_BYTES,
     EngineStep,
     RowTask,
+    WrittenOutput,
     feed_blocks,
     run_transform,
 )
+from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.write_part import PartOfOutput
 from penstock.datastore.objects.port import Files, regroup_blocks, require_size
 from penstock.datastore.records import ReferenceDataset
+from penstock.server.runtime.dask_calls import ClusterCalls
+from penstock.server.runtime.dask_rows import SpreadRows
 from penstock.server.runtime.dask_tasks import (
     ProgramRecipe,
     TableFile,
@@ -39,9 +42,6 @@ from penstock.server.runtime.dask_tasks import (
 from penstock.server.runtime.dask_transport import (
     PartFailed,
     SourceUrl,
-    open_call,
-    pack_call,
-    unpack_result,
 )
 from penstock.server.runtime.joined_parts import JoinedCounts
 from penstock.transform.csv_records import PartSurvey, RecordSpan, record_spans, surveyed_encoding
@@ -52,9 +52,11 @@ PART_BYTES: Final = 16 * 1024 * 1024
 RESULT_BYTES: Final = 64 * 1024 * 1024
 """The most bytes of the results of a part that a machine holds."""
 
+ROWS_BYTES: Final = 64 * 1024 * 1024
+"""The least bytes of the output whose rows are a file of their own: readers open each file."""
+
 CONNECT_SECONDS: Final = 10.0
 URL_SECONDS: Final = 24 * 3600
-FEWEST_AHEAD: Final = 4
 
 FAILURES: Final = (
     OSError,  # the scheduler cannot be reached
@@ -65,34 +67,55 @@ FAILURES: Final = (
     AttributeError,  # the machines have a Penstock without support for clusters
 )
 
-T = TypeVar("T")
-
 logger = logging.getLogger("penstock.executions")
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The cluster of the scheduler at an address; an input of one part is transformed locally."""
+    """The cluster of the scheduler at an address; an input of one part is transformed locally.
+
+    Each file of rows that are kept has `rows_bytes` of the output or more.
+    """
 
     address: str
     part_bytes: int = PART_BYTES
     connect_seconds: float = CONNECT_SECONDS
     result_bytes: int = RESULT_BYTES
+    rows_bytes: int = ROWS_BYTES
 
     def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         small = task.size <= self.part_bytes or task.execution.mode is ExecutionMode.INLINE
         return LOCAL_ENGINE.steps(files, task) if small else self._steps_on_cluster(files, task)
 
     async def _steps_on_cluster(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
+        async with self._connect() as client:
+            mapping = _InputMapping(client, files, task, self.part_bytes, self.result_bytes)
+            async with aclosing(mapping.steps()) as steps:
+                async for step in steps:
+                    yield step
+
+    async def write_parts(
+        self, files: Files, engine: RowsEngine, written: WrittenOutput
+    ) -> Sequence[PartOfOutput]:
+        """Let machines write the files of rows; none for a small output, or if they cannot."""
+        pieces = written.cuts.pieces(self.rows_bytes)
+        if len(pieces) <= 1:
+            return ()
         try:
-            # Closing the client cancels all its unfinished calls.
+            async with self._connect() as client:
+                return await SpreadRows(client, files, engine, written).write(pieces)
+        except Unavailable as failed:
+            logger.warning("the cluster wrote no files of rows: %s", failed.message)
+            return ()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncIterator[Client]:
+        """Connect to the scheduler; closing the client cancels all its unfinished calls."""
+        try:
             async with Client(
                 self.address, asynchronous=True, timeout=self.connect_seconds, set_as_default=False
             ) as client:
-                mapping = _InputMapping(client, files, task, self.part_bytes, self.result_bytes)
-                async with aclosing(mapping.steps()) as steps:
-                    async for step in steps:
-                        yield step
+                yield client
         except FAILURES as error:
             logger.warning("the cluster did not do its part: %s %s", type(error).__name__, error)
             raise Unavailable(f"The cluster did not do its part. {_describe(error)}") from error
@@ -124,7 +147,7 @@ class _InputMapping:
         source = await self._source(read_key(self.task.execution))
         cut = range(0, self.task.size, self.part_bytes)
         parts = [(source, start, min(start + self.part_bytes, self.task.size)) for start in cut]
-        async with aclosing(self._results_in_order(survey, parts)) as surveys:
+        async with aclosing(ClusterCalls(self.client).results_in_order(survey, parts)) as surveys:
             surveyed: list[PartSurvey] = [one async for one in surveys]
         found = record_spans(surveyed)
         header = CsvTransform(self.task.program, self.task.execution.max_failed_rows)
@@ -151,7 +174,9 @@ class _InputMapping:
         """
         recipe, most = await self._recipe(), self.result_bytes
         calls = [(recipe, source, span, PartContext(form, span.row), most) for span in found]
-        async with aclosing(self._results_in_order(transform, calls)) as results:
+        async with aclosing(
+            ClusterCalls(self.client).results_in_order(transform, calls)
+        ) as results:
             place = 0
             async for result in results:
                 _, _, span, above, _ = calls[place]
@@ -186,30 +211,6 @@ class _InputMapping:
                 data = self.files.read(read_key(self.task.execution), start=start, end=end)
                 async for block in regroup_blocks(require_size(data, end - start), STEP_BYTES):
                     yield block
-
-    async def _results_in_order(
-        self, function: Callable[..., T], calls: Iterable[tuple[Any, ...]]
-    ) -> AsyncGenerator[T]:
-        """Yield the results of calls on the cluster in order, with a few calls ahead of the reader.
-
-        If a machine is lost, another one repeats its calls.
-        """
-        threads = await self.client.nthreads()
-        ahead = max(FEWEST_AHEAD, 2 * sum(threads.values()))
-        waiting: deque[Future[bytes]] = deque()
-        try:
-            for call in calls:
-                waiting.append(self._submit(function, *call))
-                if len(waiting) > ahead:
-                    yield unpack_result(await waiting.popleft())
-            while waiting:
-                yield unpack_result(await waiting.popleft())
-        finally:
-            await self.client.cancel(list(waiting))
-
-    def _submit(self, function: Callable[..., object], *arguments: object) -> Future[bytes]:
-        key = f"{function.__name__}-{uuid4()}"
-        return self.client.submit(open_call, pack_call(function, *arguments), key=key)
 
     async def _recipe(self) -> ProgramRecipe:
         execution = self.task.execution

@@ -80,11 +80,15 @@ def transform(
     return EngineStep(OutputChunk(output, errors), part.ending)
 
 
+def require_version(wanted: str) -> None:
+    """Raise PartFailed if the worker has another version of Penstock than this process."""
+    if wanted != installed_version():
+        raise PartFailed(f"The cluster has Penstock {installed_version()}, the worker {wanted}.")
+
+
 def program_of(recipe: ProgramRecipe) -> Program:
     """Return the program, built once for all threads of this process; raises PartFailed."""
-    if recipe.version != installed_version():
-        message = f"The cluster has Penstock {installed_version()}, the worker {recipe.version}."
-        raise PartFailed(message)
+    require_version(recipe.version)
     with _lock:
         program = _programs.get(recipe.id)
         if program is None:

@@ -109,11 +109,11 @@ class RowRetention:
 
 def _expire(execution: Execution, due: int) -> list[Write]:
     """The writes that let an execution expire whose rows have left."""
-    after = replace(execution, due=due, rows_commit=None)
+    after = replace(execution, due=due, rows_first=None, rows_commit=None)
     changed = Update(
         key=key_of_execution(execution.id),
         set={"due": due},
-        remove=("rowsCommit",),
+        remove=("rowsCommit", "rowsFirst"),
         add={"revision": 1},
         condition=Compare("events", "=", execution.events),
     )

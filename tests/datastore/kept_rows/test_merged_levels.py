@@ -20,7 +20,7 @@ from penstock.datastore.kept_rows.merge_parts import (
 )
 from penstock.datastore.kept_rows.merged_files import place_parts, read_merged_files
 from penstock.datastore.kept_rows.part_files import PartFiles
-from penstock.datastore.kept_rows.part_list import MERGED_AFTER, add_part, read_head, read_parts
+from penstock.datastore.kept_rows.part_list import MERGED_AFTER, add_parts, read_head, read_parts
 from penstock.datastore.kept_rows.records import MergedFile, RowsPart
 from penstock.datastore.kept_rows.write_part import PartWriter, part_key, rows_folder
 from penstock.datastore.objects.port import Chunks
@@ -83,7 +83,7 @@ async def add_commits(store: Store, pipeline: Pipeline, watch: Watch, count: int
         await store.files.copy(like.file, file)
         head = await read_head(store.table, pipeline.id)
         part = msgspec.structs.replace(like, file=file, at=store.clock.timestamp())
-        await commit(store.table, add_part(pipeline.id, head, part)[1])
+        await commit(store.table, add_parts(pipeline.id, head, [part])[1])
         times.append(watch())
         watch.move(SECOND)
     return times

@@ -57,6 +57,7 @@ pytestmark = pytest.mark.runs_together("cluster")
 distributed = pytest.importorskip("distributed", reason="penstock[dask]")
 cluster = pytest.importorskip("penstock.server.runtime.dask_cluster")
 parts = pytest.importorskip("penstock.server.runtime.dask_tasks")
+calls = pytest.importorskip("penstock.server.runtime.dask_calls")
 
 __all__ = [
     "files",
@@ -272,7 +273,7 @@ async def test_rows_of_a_request_and_small_files_need_no_cluster(local: Files) -
 async def test_machines_without_penstock_live_and_do_not_work(
     machine: Machine, local: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "pack_call", lambda *_: b"cserver.gone\nsurvey\n.")
+    monkeypatch.setattr(calls, "pack_call", lambda *_: b"cserver.gone\nsurvey\n.")
     task = await task_of(local, MIXED)
     async with scheduler() as found, machine(found.address) as only:
         with pytest.raises(Unavailable, match="Its machines have no Penstock, or another version"):

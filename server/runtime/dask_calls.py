@@ -1,0 +1,46 @@
+"""Calls on a Dask cluster, whose results come in order."""
+
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from uuid import uuid4
+
+from distributed import Client, Future
+
+from penstock.server.runtime.dask_transport import open_call, pack_call, unpack_result
+
+FEWEST_AHEAD: Final = 4
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterCalls:
+    """Calls of functions on the machines of a cluster."""
+
+    client: Client
+
+    async def results_in_order(
+        self, function: Callable[..., T], calls: Iterable[tuple[Any, ...]]
+    ) -> AsyncGenerator[T]:
+        """Yield the results of calls on the cluster in order, with a few calls ahead of the reader.
+
+        If a machine is lost, another one repeats its calls.
+        """
+        threads = await self.client.nthreads()
+        ahead = max(FEWEST_AHEAD, 2 * sum(threads.values()))
+        waiting: deque[Future[bytes]] = deque()
+        try:
+            for call in calls:
+                waiting.append(self._submit(function, *call))
+                if len(waiting) > ahead:
+                    yield unpack_result(await waiting.popleft())
+            while waiting:
+                yield unpack_result(await waiting.popleft())
+        finally:
+            await self.client.cancel(list(waiting))
+
+    def _submit(self, function: Callable[..., object], *arguments: object) -> Future[bytes]:
+        key = f"{function.__name__}-{uuid4()}"
+        return self.client.submit(open_call, pack_call(function, *arguments), key=key)
