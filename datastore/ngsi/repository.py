@@ -139,6 +139,7 @@ class IngestRepository:
             self.access.clock,
             LargeValues(self.files),
             self.access.work,
+            self.access.payments,
         )
 
     @property

@@ -281,16 +281,22 @@ class MeteredTable:
 
 
 class MeteredQueries:
-    """A queryable store that adds the units of every query to `units`."""
+    """A queryable store that adds the units of every query to `units`.
 
-    __slots__ = ("_table", "_units")
+    `payments` learn of each query, and may refuse it.
+    """
 
-    def __init__(self, table: Queryable, units: Units) -> None:
+    __slots__ = ("_payments", "_table", "_units")
+
+    def __init__(self, table: Queryable, units: Units, payments: Payments) -> None:
         self._table = table
         self._units = units
+        self._payments = payments
 
     async def query(self, query: Query) -> Page:
+        self._payments.begin_call()
         self._units.calls += 1
         page = await self._table.query(query)
         self._units.rcu += page.units
+        self._payments.end_call()
         return page

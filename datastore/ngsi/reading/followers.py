@@ -3,6 +3,7 @@
 import logging
 from asyncio import sleep
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -12,6 +13,7 @@ from penstock.datastore.errors import LimitExceeded, PenstockError, RateLimited
 from penstock.datastore.ngsi.directory import Attribute
 from penstock.datastore.ngsi.reading.charts import MAX_SAMPLES
 from penstock.datastore.ngsi.reading.series import Sample, SeriesReader, TimeSpan, moment_of
+from penstock.datastore.table.instrumentation import NO_PAYMENTS
 from penstock.datastore.table.pages import Window
 
 MAX_STORAGE_DELAY = timedelta(minutes=1)
@@ -37,6 +39,8 @@ async def follow_series(
     MAX_STORAGE_DELAY old. Each look costs LOOK_UNITS, and what it reads. A caller who cannot pay
     for it hears of the samples later. Raises LimitExceeded where a look would read too many.
     """
+    # A look has a price of its own, whatever the calls of the operation cost.
+    series = replace(series, payments=NO_PAYMENTS)
     looked_at, newest = clock.now(), await series.newest(of)
     if newest is not None:
         yield newest[1]

@@ -35,7 +35,12 @@ from penstock.datastore.ngsi.rows import (
     recv_time,
 )
 from penstock.datastore.table import limits
-from penstock.datastore.table.instrumentation import MeteredQueries, Units
+from penstock.datastore.table.instrumentation import (
+    NO_PAYMENTS,
+    MeteredQueries,
+    Payments,
+    Units,
+)
 from penstock.datastore.table.pages import (
     QueryRange,
     Slice,
@@ -108,6 +113,8 @@ ALL_TIMES: Final = TimeSpan()
 class SeriesReader:
     """Reads series from the tables that hold their samples; `units` adds up the cost.
 
+    `payments` learn of each query.
+
     Samples that have expired are left out: the store removes them days later.
     """
 
@@ -117,6 +124,7 @@ class SeriesReader:
     clock: Clock
     values: LargeValues
     work: WorkAccount
+    payments: Payments = NO_PAYMENTS
 
     async def page(
         self, of: Attribute, span: TimeSpan, window: Window, *, newest_first: bool = False
@@ -174,7 +182,7 @@ class SeriesReader:
                 descending=descending,
             )
             keep = _readable_filter(of.name, persistence, int(self.clock.now().timestamp()))
-            table = MeteredQueries(self.destinations.table(name), self.units)
+            table = MeteredQueries(self.destinations.table(name), self.units, self.payments)
             lanes.append(QueryRange(table, query, keep))
         return lanes
 

@@ -1,19 +1,24 @@
 """A follower of a series pays for each look at it, and is told of everything in the end."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
-from penstock.datastore.access.work import sample_units
+from penstock.datastore.access.work import INCLUDED_CALLS, sample_units
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import LimitExceeded, RateLimited
+from penstock.datastore.ngsi.options import ItemLayout, Persistence
 from penstock.datastore.ngsi.reading import followers
 from penstock.datastore.ngsi.reading.followers import LOOK_UNITS, MAX_STORAGE_DELAY, follow_series
-from tests.datastore.ngsi.sample_sinks import SinkWorld, car, notification
+from penstock.datastore.ngsi.reading.series import ALL_TIMES
+from penstock.datastore.table.pages import Window
+from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification
 from tests.datastore.ngsi.test_repository import reader, speed
 from tests.support.patience import HUNG_SECONDS, until
-from tests.support.sample_resources import Watch, on_sqlite
+from tests.support.sample_resources import SUPER, Watch, on_sqlite
 from tests.support.work_account import Account
 
 
@@ -103,3 +108,24 @@ async def test_a_follower_ends_where_a_look_reads_too_many_samples(
     await anext(following)
     with pytest.raises(LimitExceeded):
         await anext(following)
+
+
+COLUMN = replace(QUICK, layout=ItemLayout(attr_persistence=Persistence.COLUMN))
+
+
+@on_sqlite
+async def test_a_series_of_columns_that_is_read_far_for_a_short_page_is_paid(
+    world: SinkWorld,
+) -> None:
+    async with world.open_sink(COLUMN) as sink:
+        large = [car("car1", speed="x" * 30_000) for _ in range(20)]
+        await sink.accept_notification(notification(*large), 10)
+        await sink.loader.drain()
+        account = Account()
+        notified = world.store_beside(sink).open_session(SUPER, account).notifications
+        absent = structs.replace(await speed(world), name="absent")
+        page = await notified.series.page(absent, ALL_TIMES, Window(size=1))
+        assert page.entries == ()
+        due = notified.units.rcu - INCLUDED_CALLS
+        assert due > 50
+        assert due - 20 < account.owed <= due
