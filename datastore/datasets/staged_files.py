@@ -4,12 +4,14 @@ Each file that is being stored has a row of its own, listed under `F:staged`. Th
 makes the version deletes that row. A row that still exists means that there is no such version,
 even if its writer died. The sweep marks a row before it removes the file, so that a late
 transaction fails instead of pointing to a missing file.
+
+A folder whose owner is gone has such a row as well, as long as a form may write into it.
 """
 
 from collections.abc import AsyncIterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -32,6 +34,7 @@ from penstock.datastore.table.port import (
     Put,
     Query,
     Update,
+    key_of,
 )
 
 R = TypeVar("R", bound=Resource)
@@ -102,6 +105,20 @@ class StagedFile:
             await self.drop()
 
 
+def abandoned_folder_row(id: str, folder: str, until: datetime) -> Item:
+    """The row by which the sweep empties a folder that forms may write until a time."""
+    # An earlier release would remove the file under the key, which does not exist.
+    named = {"folder": folder, "key": f"{folder}none"}
+    return {**STAGED.item(id=id), **named, "createdAt": iso_timestamp(until)}
+
+
+async def _empty_folder(access: Access, row: Attributes) -> None:
+    while keys := await access.files.list(str(row["folder"])):
+        for key in keys:
+            await access.files.delete(key)
+    await access.table.transact([Delete(key_of(row))])
+
+
 async def sweep_staged_files(access: Access) -> int:
     """Remove the files whose version did not come within an hour; return their number."""
     before = iso_timestamp(access.clock.now() - STAGING_TIME)
@@ -109,6 +126,9 @@ async def sweep_staged_files(access: Access) -> int:
     left = [item async for item in rows if str(item["createdAt"]) < before]
 
     async def drop(item: Attributes) -> int:
+        if "folder" in item:
+            await _empty_folder(access, item)
+            return 1
         await StagedFile(access, STAGED.pk.parse(str(item["pk"]))["id"], str(item["key"])).drop()
         return 1
 

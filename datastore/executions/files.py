@@ -153,9 +153,14 @@ async def delete_files(files: Files, execution: Execution) -> None:
             await files.delete(key)
 
 
+def pipeline_folder(pipeline: str) -> str:
+    """The folder of all files of a pipeline's executions."""
+    return f"pipelines/{pipeline}/"
+
+
 def _execution_folder(execution: Execution) -> str:
-    pipeline, version = execution.pipeline_id, execution.pipeline_version
-    return f"pipelines/{pipeline}/{version}/executions/{execution.id}"
+    folder = pipeline_folder(execution.pipeline_id)
+    return f"{folder}{execution.pipeline_version}/executions/{execution.id}"
 
 
 MAX_QUEUED_PIECES = 4

@@ -7,11 +7,13 @@ from functools import partial
 
 from penstock.datastore.change_log.rows import moment_of
 from penstock.datastore.clock import Clock, iso_timestamp
+from penstock.datastore.datasets.staged_files import abandoned_folder_row
 from penstock.datastore.executions.create import tag_writes
 from penstock.datastore.executions.files import (
     STAGED_FORM_TIME,
     delete_files,
     ingest_key,
+    pipeline_folder,
     refuse_staged_uploads,
 )
 from penstock.datastore.executions.listed_rows import change_writes, list_changes, still_listed
@@ -52,6 +54,8 @@ from penstock.datastore.table.port import (
     ConditionFailed,
     Delete,
     Exists,
+    Missing,
+    Put,
     Query,
     Range,
     Table,
@@ -106,6 +110,7 @@ class ExecutionRemoval:
         return await finish_all(partial(self._remove_all, each) for each in sorted(pipelines))
 
     async def _remove_all(self, pipeline: str) -> int:
+        await self._note_late_uploads(pipeline)
         await self._remove_withdrawals(pipeline)
         executions = self._pipeline_executions(pipeline)
         removed = sum([await self.remove(execution) async for execution in executions])
@@ -116,6 +121,15 @@ class ExecutionRemoval:
         if self.files is not NO_FILES:
             await delete_all_parts(self.files, pipeline)
         return removed
+
+    async def _note_late_uploads(self, pipeline: str) -> None:
+        """Let the sweep remove what forms send after the deletion: those of S3 stay valid."""
+        if self.files.ends_forms:
+            return
+        until = self.clock.now() + STAGED_FORM_TIME
+        row = abandoned_folder_row(pipeline, pipeline_folder(pipeline), until)
+        with suppress(ConditionFailed):  # an earlier pass has noted it
+            await self.table.transact([Put(row, Missing())])
 
     async def _remove_head(self, pipeline: str) -> None:
         """Remove the head of rows, if there is one."""

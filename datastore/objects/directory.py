@@ -181,6 +181,7 @@ class LocalFiles:
     """The files port over one directory, which several processes may share."""
 
     bucket: Final = "_local"
+    ends_forms: Final = True
 
     def __init__(self, directory: Path, signer: UrlSigner) -> None:
         self.signer = signer

@@ -33,6 +33,10 @@ class InstrumentedFiles:
     def bucket(self) -> str:
         return self._files.bucket
 
+    @property
+    def ends_forms(self) -> bool:
+        return self._files.ends_forms
+
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
     ) -> UploadForm:

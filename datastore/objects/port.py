@@ -106,6 +106,11 @@ class Files(Protocol):
     @property
     def bucket(self) -> str: ...
 
+    @property
+    def ends_forms(self) -> bool:
+        """Whether `refuse_uploads` ends forms, or they are valid until they expire."""
+        ...
+
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
     ) -> UploadForm:
@@ -340,6 +345,7 @@ class NoFiles:
     """The file store of a server with a table on DynamoDB and no bucket: every call is refused."""
 
     bucket: Final = ""
+    ends_forms: Final = True
 
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int

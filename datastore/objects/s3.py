@@ -5,7 +5,7 @@ from collections.abc import AsyncIterable, Awaitable, Sequence
 from contextlib import AsyncExitStack, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
 from botocore.exceptions import BotoCoreError, IncompleteReadError
@@ -135,6 +135,8 @@ class CorsRule(NamedTuple):
 
 class S3Files:
     """The files port over one bucket, which exists and belongs to the store alone."""
+
+    ends_forms: Final = False
 
     def __init__(
         self,

@@ -7,10 +7,18 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.files import (
+    STAGED_FORM_TIME,
+    ingest_key,
+    output_key,
+    staged_key,
+)
 from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.removal import ExecutionRemoval
-from penstock.datastore.objects.port import Chunks
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import Chunks, NoFiles
+from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import ROOT
 from penstock.datastore.store import Store
@@ -20,6 +28,7 @@ from tests.datastore.executions.sample_executions import (
     all_keys,
     begin_execution,
     finished_execution,
+    put_file,
     read_content,
     ready_execution,
 )
@@ -82,6 +91,40 @@ async def test_a_deleted_pipeline_takes_its_executions_and_their_files_with_it(
     assert await faults(store.table) == []
     for one in made:
         assert not any(await files_of(store, one))
+
+
+class LastingForms(ForwardingFiles):
+    """Files whose forms stay valid until they expire, as those of S3 do."""
+
+    @property
+    def ends_forms(self) -> bool:
+        return False
+
+
+async def test_what_a_form_sends_after_the_deletion_of_its_pipeline_is_removed(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    """A form of S3 stays valid, for an hour or, for what a worker makes, for a day."""
+    store = replace(store, files=LastingForms(store.files))
+    made = await begin_execution(store, pipeline)
+    ended = await finished_execution(store, pipeline)
+    await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
+    await store.finish_deletes()
+    late = [ingest_key(made), staged_key(output_key(ended), 1)]
+    for key in late:
+        await put_file(store.files, key, b"late")
+    watch.move(STAGED_FORM_TIME)
+    await store.sweep_files()
+    assert [await read_content(store.files, key) for key in late] == [b"late"] * 2
+    watch.move(timedelta(hours=1, minutes=1))
+    assert await store.sweep_files() == 1
+    assert await store.files.list(f"pipelines/{pipeline.id}/") == ()
+    assert "F" not in {key.pk.split(":")[0] for key in await contents(store.table)}
+    assert await store.sweep_files() == 0
+
+
+def test_the_forms_of_s3_alone_stay_valid() -> None:
+    assert (LocalFiles.ends_forms, NoFiles.ends_forms, S3Files.ends_forms) == (True, True, False)
 
 
 @on_sqlite

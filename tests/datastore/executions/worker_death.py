@@ -58,6 +58,10 @@ class ForwardingFiles:
     def bucket(self) -> str:
         return self.files.bucket
 
+    @property
+    def ends_forms(self) -> bool:
+        return self.files.ends_forms
+
     async def presign_upload(self, key: str, **more: Any) -> UploadForm:
         return await self.files.presign_upload(key, **more)
 
