@@ -19,7 +19,7 @@ from penstock.server.runtime.dask_transport import (
 )
 
 
-class _Refused(Exception):
+class _RefusedUpload(Exception):
     """The store of files answered with this status."""
 
     def __init__(self, status: int) -> None:
@@ -32,8 +32,8 @@ def send_file(form: UploadForm, path: Path) -> None:
     for failures in range(1, ATTEMPTS + 1):
         try:
             _send_once(form, path)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, _Refused) as error:
-            if failures == ATTEMPTS or (isinstance(error, _Refused) and error.is_final):
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, _RefusedUpload) as error:
+            if failures == ATTEMPTS or (isinstance(error, _RefusedUpload) and error.is_final):
                 raise _failure(form, error) from None
             time.sleep(PAUSE * 2**failures)
         else:
@@ -53,7 +53,7 @@ def _send_once(form: UploadForm, path: Path) -> None:
             extensions=bounds,
         )
     if not answer.is_success:
-        raise _Refused(answer.status_code)
+        raise _RefusedUpload(answer.status_code)
 
 
 def _failure(form: UploadForm, error: Exception) -> PartFailed:
