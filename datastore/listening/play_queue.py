@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.tracks import TrackReader
@@ -14,6 +17,8 @@ from penstock.datastore.text import is_id, line_problem
 
 MAX_QUEUED = 1_000
 MAX_PLAYER_NAME = 128
+MAX_POSITION_MS: Final = 2**31 - 1
+"""The length of the longest track, and the largest number that GraphQL can send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,9 @@ class QueueRepository:
     async def get(self) -> PlayQueue:
         """Get the queue: `pk = U:<user>, sk = PQ`; an empty one if none was saved."""
         item = (await self.access.table.get([self._key], consistent=True)).items.get(self._key, {})
-        return load(PlayQueue, item)
+        queue = load(PlayQueue, item)
+        # Earlier releases let music players save any position.
+        return replace(queue, position_ms=min(queue.position_ms, MAX_POSITION_MS))
 
     async def save(
         self,
@@ -77,6 +84,6 @@ def _problems(audio_ids: Sequence[str], index: int, position_ms: int) -> list[Fi
         problems.append(FieldProblem(["audioIds"], "must be ids of audio"))
     if not 0 <= index < max(len(audio_ids), 1):
         problems.append(FieldProblem(["index"], "must count, from 0, one of the tracks"))
-    if position_ms < 0:
-        problems.append(FieldProblem(["positionMs"], "must not be negative"))
+    if not 0 <= position_ms <= MAX_POSITION_MS:
+        problems.append(FieldProblem(["positionMs"], f"must be 0 to {MAX_POSITION_MS}"))
     return problems

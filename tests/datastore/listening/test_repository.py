@@ -12,11 +12,13 @@ from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
 from penstock.datastore.listening.records import Annotation, Favourite, Kind, Play, PlayQueue
 from penstock.datastore.listening.repository import Listening
 from penstock.datastore.store import Session, Store
+from penstock.datastore.table.layout import PLAY_QUEUE
 from penstock.datastore.table.pages import Window
-from penstock.datastore.table.port import Table
+from penstock.datastore.table.port import Table, Update
 from tests.datastore.audio.sample_library import draft
 from tests.datastore.playlists.sample_playlists import (
     ABSENT,
+    ANN,
     BOB,
     add_tracks,
     make_mix,
@@ -202,6 +204,7 @@ async def test_the_queue_is_what_was_saved_last(store: Store) -> None:
         (([first], -1, 0), ["index"]),
         (([], 1, 0), ["index"]),
         (([first], 0, -1), ["positionMs"]),
+        (([first], 0, 2**31), ["positionMs"]),
         ((["x"], 0, 0), ["audioIds"]),
     ):
         with pytest.raises(Invalid) as caught:
@@ -219,6 +222,16 @@ async def test_the_queue_is_what_was_saved_last(store: Store) -> None:
     assert await contents(store.table) == before
     assert (await queue.save([first] * 1_000, 999, 0)).index == 999
     assert (await queue.save([], 0, 0)).audio_ids == ()
+
+
+async def test_a_position_that_an_earlier_release_saved_is_one_that_can_be_shown(
+    store: Store,
+) -> None:
+    queue = open_session(store).listening.queue
+    await queue.save([], 0, 2**31 - 1)
+    key = PLAY_QUEUE.key(user=ANN.user_id)
+    await store.table.transact([Update(key=key, set={"positionMs": 2**31})])
+    assert (await queue.get()).position_ms == 2**31 - 1
 
 
 async def test_what_is_anothers_is_told_as_what_is_not_there_and_keeps_nothing(
