@@ -131,8 +131,10 @@ async def test_servers_that_make_copies_at_once_keep_no_more_together(
     failures = [each for each in results if isinstance(each, BaseException)]
     assert [each for each in failures if not isinstance(each, Unavailable)] == []
     standing = await files.list("made/")
-    assert 1 <= len(standing) <= 3
-    assert await read_count(store) == (len(standing), 10 * len(standing), len(standing))
+    count, size, listed = await read_count(store)
+    assert (size, listed) == (10 * listed, count)
+    # A call that was told to come again may have left its copy half gone.
+    assert 1 <= len(standing) <= listed <= 3
 
 
 async def test_the_sweep_takes_a_copy_off_the_count(
