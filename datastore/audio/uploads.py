@@ -25,8 +25,8 @@ from penstock.datastore.audio.object_keys import (
 )
 from penstock.datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
 from penstock.datastore.audio.sources import AudioSources
-from penstock.datastore.audio.tag_parser import round_number
-from penstock.datastore.audio.tag_reader import (
+from penstock.datastore.audio.tags.tag_parser import round_number
+from penstock.datastore.audio.tags.tag_reader import (
     ScanBudget,
     ScanResult,
     TagScan,

@@ -16,7 +16,7 @@ from penstock.datastore.audio.artwork.smaller_pictures import (
 )
 from penstock.datastore.audio.object_keys import artwork_key, resized_key
 from penstock.datastore.audio.stream_urls import LEAST_SECONDS
-from penstock.datastore.audio.tag_parser import MAX_PICTURE
+from penstock.datastore.audio.tags.tag_parser import MAX_PICTURE
 from penstock.datastore.audio.upkeep.counted_copies import CopyKind
 from penstock.datastore.audio.upkeep.made_copies import CopyRules, MadeCopies
 from penstock.datastore.errors import NotFound

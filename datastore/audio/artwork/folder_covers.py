@@ -6,7 +6,7 @@ from typing import Final
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.object_keys import file_name_of
-from penstock.datastore.audio.tag_parser import MAX_PICTURE
+from penstock.datastore.audio.tags.tag_parser import MAX_PICTURE
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.objects.port import FileEntry, read_bounded

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
 from penstock.datastore.audio.edit_tracks import TrackEditor
-from penstock.datastore.audio.file_type import picture_type
 from penstock.datastore.audio.lists import LibraryLists
 from penstock.datastore.audio.object_keys import cover_files_prefix
 from penstock.datastore.audio.records import Album, Audio
-from penstock.datastore.audio.tag_parser import MAX_PICTURE
+from penstock.datastore.audio.tags.file_type import picture_type
+from penstock.datastore.audio.tags.tag_parser import MAX_PICTURE
 from penstock.datastore.audio.tracks import TrackReader
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep

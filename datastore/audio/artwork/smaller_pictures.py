@@ -8,7 +8,7 @@ from io import BytesIO
 from time import thread_time
 from typing import Final, NamedTuple
 
-from penstock.datastore.audio.tag_parser import limit_cpu_time
+from penstock.datastore.audio.tags.tag_parser import limit_cpu_time
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.turn_threads import TurnThreads, WaitingLimits
 

@@ -14,8 +14,8 @@ from hashlib import sha256
 from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.audio.file_type import picture_type
 from penstock.datastore.audio.object_keys import artwork_key, artwork_prefix
+from penstock.datastore.audio.tags.file_type import picture_type
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep
 from penstock.datastore.audio.upkeep.swept_objects import SWEPT, sweep_object
 from penstock.datastore.errors import Unavailable

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.audio.file_type import HEAD_BYTES, audio_format, picture_type
 from penstock.datastore.audio.records import AudioFormat, Tags
+from penstock.datastore.audio.tags.file_type import HEAD_BYTES, audio_format, picture_type
 from tests.datastore.audio.sample_uploads import COVER, sound
 
 

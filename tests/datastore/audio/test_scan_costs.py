@@ -9,9 +9,9 @@ from weakref import ref
 
 import pytest
 
-from penstock.datastore.audio import tag_parser, tag_reader
-from penstock.datastore.audio.partial_file import BLOCK, PartialFile
-from penstock.datastore.audio.tag_reader import ScanBudget, TagScan
+from penstock.datastore.audio.tags import tag_parser, tag_reader
+from penstock.datastore.audio.tags.partial_file import BLOCK, PartialFile
+from penstock.datastore.audio.tags.tag_reader import ScanBudget, TagScan
 from penstock.datastore.errors import Invalid, RateLimited
 from penstock.datastore.turn_threads import TurnThreads
 from tests.datastore.audio.sample_uploads import TAGS, sound

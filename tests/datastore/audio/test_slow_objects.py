@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from penstock.datastore.audio import tag_reader, uploads
+from penstock.datastore.audio import uploads
+from penstock.datastore.audio.tags import tag_reader
 from penstock.datastore.errors import Invalid
 from penstock.datastore.jobs.jobs import JobState, find_jobs
 from penstock.datastore.objects.port import Files

@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from penstock.datastore.audio.partial_file import (
+from penstock.datastore.audio.records import AudioFormat, Tags
+from penstock.datastore.audio.tags.partial_file import (
     BLOCK,
     MAX_CALLS,
     BlockLimitExceeded,
     MissingBlocks,
     PartialFile,
 )
-from penstock.datastore.audio.records import AudioFormat, Tags
-from penstock.datastore.audio.tag_parser import (
+from penstock.datastore.audio.tags.tag_parser import (
     DAMAGED,
     MAX_INT,
     MAX_PICTURE,
@@ -27,7 +27,7 @@ from penstock.datastore.audio.tag_parser import (
     round_number,
     try_parse,
 )
-from penstock.datastore.audio.tag_reader import (
+from penstock.datastore.audio.tags.tag_reader import (
     MAX_BLOCKS,
     MAX_BLOCKS_WITH_PICTURE,
     ScanResult,

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from penstock.datastore.access.work import conversion_units, cpu_units
 from penstock.datastore.audio.records import Audio, AudioFormat
-from penstock.datastore.audio.tag_reader import TagScan
+from penstock.datastore.audio.tags.tag_reader import TagScan
 from penstock.datastore.audio.transcoding import ffmpeg
 from penstock.datastore.audio.transcoding.converted_streams import KEPT, RENEWED, ConvertedStreams
 from penstock.datastore.audio.transcoding.ffmpeg import FFmpeg, Transcoder

@@ -19,14 +19,14 @@ from typing import BinaryIO, Final, NamedTuple, cast
 from tinytag import TinyTag, TinyTagException
 
 from penstock.datastore.audio import track_rules
-from penstock.datastore.audio.file_type import HEAD_BYTES
-from penstock.datastore.audio.partial_file import (
+from penstock.datastore.audio.records import AudioFormat, Tags
+from penstock.datastore.audio.tags.file_type import HEAD_BYTES
+from penstock.datastore.audio.tags.partial_file import (
     BLOCK,
     BlockLimitExceeded,
     MissingBlocks,
     PartialFile,
 )
-from penstock.datastore.audio.records import AudioFormat, Tags
 from penstock.datastore.text import is_id, normalisation_problem, replace_unprintable
 
 _PAGE: Final = 27

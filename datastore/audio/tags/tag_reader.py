@@ -9,12 +9,12 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.work import FREE_WORK, WorkAccount, cpu_units
-from penstock.datastore.audio import tag_parser
 from penstock.datastore.audio.buckets import AudioSource
-from penstock.datastore.audio.file_type import HEAD_BYTES, audio_format
-from penstock.datastore.audio.partial_file import BLOCK, BlockLimitExceeded, PartialFile
 from penstock.datastore.audio.records import AudioFormat
-from penstock.datastore.audio.tag_parser import (
+from penstock.datastore.audio.tags import tag_parser
+from penstock.datastore.audio.tags.file_type import HEAD_BYTES, audio_format
+from penstock.datastore.audio.tags.partial_file import BLOCK, BlockLimitExceeded, PartialFile
+from penstock.datastore.audio.tags.tag_parser import (
     MAX_PICTURE,
     TOO_LONG,
     Attempt,
