@@ -176,10 +176,11 @@ async def _writes(store: Store, tracks: int) -> list[Row]:
     ]
 
 
-def with_table(page: str, table: str) -> str:
-    """The page with a new table between its markers."""
-    pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
-    page, count = pattern.subn(f"{BEGIN}\n\n{table}\n\n{END}", page)
+def with_table(page: str, table: str, name: str = "costs") -> str:
+    """The page with a new table between its markers, which have a name."""
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    page, count = pattern.subn(f"{begin}\n\n{table}\n\n{end}", page)
     if count != 1:
         raise ValueError(f"the page has {count} places for the table")
     return page

@@ -12,6 +12,7 @@ from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.kept_rows.records import KeptRow
 from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Annotation
+from penstock.datastore.listening.ruled_entries import ChosenEntries, RuledRequest
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.rules import short_problem
 from penstock.datastore.ngsi.directory import Attribute, Entity
@@ -109,6 +110,7 @@ class ListenerLoaders:
     entries: "BatchLoader[tuple[Playlist, Window], Slice[Entry]]"
     holding: "BatchLoader[tuple[Audio, Window], Slice[Playlist]]"
     annotations: "BatchLoader[ThingKey, Annotation]"
+    ruled: "BatchLoader[RuledRequest, ChosenEntries]"
 
     @classmethod
     def over(cls, session: Session) -> "ListenerLoaders":
@@ -118,7 +120,12 @@ class ListenerLoaders:
             entries=loader("playlist_entries", watch, reading.entries_of, _window_key),
             holding=loader("playlists_holding", watch, reading.playlists_holding, _window_key),
             annotations=loader("annotations", watch, session.listening.annotations.many),
+            ruled=loader("ruled_playlists", watch, session.listening.ruled.many, _ruled_key),
         )
+
+
+def _ruled_key(key: RuledRequest) -> tuple[str, int, str | None]:
+    return key.playlist.id, key.playlist.version, key.drawn
 
 
 def _window_key(key: tuple[Playlist | Audio, Window]) -> tuple[str, int, Window]:

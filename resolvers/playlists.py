@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import NotFound
+from penstock.datastore.listening.ruled_entries import ChosenEntries, RuledRequest
 from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.playlists.formats.document import PlaylistFormat
 from penstock.datastore.playlists.formats.files import PlaylistFile, playlist_file, read
 from penstock.datastore.playlists.import_playlist import ImportOptions, ImportResult
 from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.playlists.rules import PlaylistRule
 from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
@@ -30,6 +32,31 @@ async def list_playlists(context: Context, window: Window, newest_first: bool) -
     return found
 
 
+async def list_entries(context: Context, playlist: Playlist, window: Window) -> Slice[Entry]:
+    """Read a page of entries; those of a smart playlist are chosen once for a request."""
+    if playlist.rule is None:
+        return await context.loaders.listener.entries.load((playlist, window))
+    request = RuledRequest.behind(playlist, window.after)
+    return (await context.loaders.listener.ruled.load(request)).page(window)
+
+
+async def count_entries(context: Context, playlist: Playlist) -> int:
+    if playlist.rule is None:
+        return playlist.entry_count
+    return len((await _choose_entries(context, playlist)).entries)
+
+
+async def total_duration(context: Context, playlist: Playlist) -> int:
+    """The total length of the entries in milliseconds."""
+    if playlist.rule is None:
+        return playlist.duration_ms
+    return (await _choose_entries(context, playlist)).duration_ms
+
+
+async def _choose_entries(context: Context, playlist: Playlist) -> ChosenEntries:
+    return await context.loaders.listener.ruled.load(RuledRequest(playlist))
+
+
 async def load_track(context: Context, entry: Entry) -> Audio | None:
     """Load the track of an entry; None if the entry never had one, or it was deleted."""
     try:
@@ -38,8 +65,10 @@ async def load_track(context: Context, entry: Entry) -> Audio | None:
         return None
 
 
-async def create(context: Context, name: str, idempotency_key: str | None) -> Playlist:
-    created = await context.session.playlists.writing.create(name, idempotency_key)
+async def create(
+    context: Context, name: str, idempotency_key: str | None, rule: PlaylistRule | None
+) -> Playlist:
+    created = await context.session.playlists.writing.create(name, idempotency_key, rule)
     return _renew_playlist(context, created)
 
 
@@ -47,6 +76,11 @@ async def rename(context: Context, id: str, name: str, expected: int | None) -> 
     return _renew_playlist(
         context, await context.session.playlists.writing.rename(id, name, expected)
     )
+
+
+async def set_rule(context: Context, id: str, rule: PlaylistRule, expected: int | None) -> Playlist:
+    changed = await context.session.playlists.writing.set_rule(id, rule, expected)
+    return _renew_playlist(context, changed)
 
 
 async def delete(context: Context, id: str, expected: int | None) -> Playlist:
@@ -95,7 +129,10 @@ async def export_file(
     context.session.work.spend_more(1)
     playlist = await context.loaders.listener.playlists.load(id)
     locate = context.session.audio.streaming.locate_streams if playable else None
-    document = await context.session.playlists.exporting.document(playlist, locate)
+    chosen = None
+    if playlist.rule is not None:
+        chosen = (await _choose_entries(context, playlist)).entries
+    document = await context.session.playlists.exporting.document(playlist, locate, chosen)
     payer = context.session.payer
     return await run_in_request_thread(lambda _: playlist_file(format, document), payer)
 

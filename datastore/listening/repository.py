@@ -11,11 +11,15 @@ from penstock.datastore.listening.favourites import Favourites
 from penstock.datastore.listening.play_queue import QueueRepository
 from penstock.datastore.listening.plays import Plays
 from penstock.datastore.listening.rename_things import ThingRenamer
+from penstock.datastore.listening.ruled_entries import RuledEntries
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """The caller's annotations, favourites, plays, play queue, lists of albums, and other names."""
+    """The caller's annotations, favourites, plays, play queue, lists of albums, and other names.
+
+    Also the entries of their smart playlists.
+    """
 
     annotations: Annotations
     favourites: Favourites
@@ -23,6 +27,7 @@ class Listening:
     queue: QueueRepository
     albums: AlbumLists
     renaming: ThingRenamer
+    ruled: RuledEntries
 
     @classmethod
     def of(cls, access: Access, on_job_created: Callable[[Job], None]) -> "Listening":
@@ -34,4 +39,5 @@ class Listening:
             QueueRepository(access),
             AlbumLists(access),
             ThingRenamer(access, on_job_created),
+            RuledEntries(access),
         )

@@ -26,9 +26,15 @@ class ChangeTarget:
     hints: tuple[str, ...] = ()
 
     async def read_playlist(self, access: Access) -> Playlist:
-        """Read the playlist; raises NotFound, and VersionConflict if its version differs."""
+        """Read the playlist; raises NotFound, and VersionConflict if its version differs.
+
+        Raises Invalid for a smart playlist: its rule decides on its entries.
+        """
         playlist = await PlaylistReader(access).one(self.id)
         require_version(playlist, self.version)
+        if playlist.rule is not None:
+            words = "is a smart playlist, whose rule decides on its entries"
+            raise Invalid([FieldProblem(["id"], words)])
         return playlist
 
 

@@ -8,6 +8,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import LimitExceeded, NotFound
 from penstock.datastore.playlists.add_entries import artist_credit
+from penstock.datastore.playlists.change_target import total_duration
 from penstock.datastore.playlists.formats.document import FileTrack, PlaylistDocument
 from penstock.datastore.playlists.order import EntryOrder
 from penstock.datastore.playlists.records import Entry, Playlist
@@ -28,23 +29,30 @@ class PlaylistExporter:
     access: Access
 
     async def document(
-        self, playlist: Playlist, locate: LocateTracks | None = None
+        self,
+        playlist: Playlist,
+        locate: LocateTracks | None = None,
+        chosen: Sequence[Entry] | None = None,
     ) -> PlaylistDocument:
         """Every entry in order, with its track's current tags, or its copy if the track is gone.
 
-        With `locate`, tracks have the locations that it gives, by which any player opens them.
-        Raises LimitExceeded then for more than MAX_LOCATED entries.
+        The entries of a smart playlist are those `chosen`. With `locate`, tracks have the locations
+        that it gives, by which any player opens them. Raises LimitExceeded then for more than
+        MAX_LOCATED entries.
         """
-        if locate is not None and playlist.entry_count > MAX_LOCATED:
+        count = playlist.entry_count if chosen is None else len(chosen)
+        if locate is not None and count > MAX_LOCATED:
             limit = "entries of a playlist with URLs"
-            raise LimitExceeded(limit, MAX_LOCATED, playlist.entry_count, ("playable",))
-        entries = await EntryOrder(self.access, playlist).read_entries()
+            raise LimitExceeded(limit, MAX_LOCATED, count, ("playable",))
+        entries = chosen
+        if entries is None:
+            entries = await EntryOrder(self.access, playlist).read_entries()
         ids = [entry.audio_id or "" for entry in entries]
         found = await read_tracks(self.access, ids)
         urls: dict[str, str] = {}
         if locate is not None:
             there = [audio for audio in found if isinstance(audio, Audio)]
-            located = zip(there, await locate(there, playlist.duration_ms), strict=True)
+            located = zip(there, await locate(there, total_duration(entries)), strict=True)
             urls = {audio.id: url for audio, url in located if url is not None}
         pairs = zip(entries, found, strict=True)
         tracks = await run_in_request_thread(

@@ -9,7 +9,9 @@ import msgspec
 from penstock.datastore.errors import LimitExceeded, Unavailable, VersionConflict
 from penstock.datastore.playlists.records import ENTRIES_LIMIT, MAX_ENTRIES, Playlist
 from penstock.datastore.playlists.rows import count_of, header_key, is_gone, no_playlist
+from penstock.datastore.playlists.rules import PlaylistRule
 from penstock.datastore.table.commit import Attempts, StaleRead, Write
+from penstock.datastore.table.items import attributes_of
 from penstock.datastore.table.port import (
     AllOf,
     Compare,
@@ -28,12 +30,13 @@ IS_ALIVE = (Exists(), Missing("deletedAt"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaylistChange:
-    """The effect of one write on the header: more entries, more length, or a new name."""
+    """The effect of one write on the header: more entries, more length, a new name or rule."""
 
     at: str
     entries: int = 0
     duration_ms: int = 0
     name: str | None = None
+    rule: PlaylistRule | None = None
 
     def apply_to(self, playlist: Playlist) -> Playlist:
         """The header after this change, if no other change came between."""
@@ -44,6 +47,7 @@ class PlaylistChange:
             entry_count=playlist.entry_count + self.entries,
             duration_ms=playlist.duration_ms + self.duration_ms,
             updated_at=self.at,
+            rule=playlist.rule if self.rule is None else self.rule,
         )
 
     def header_write(self, playlist: Playlist, expected: int | None) -> Write:
@@ -61,6 +65,8 @@ class PlaylistChange:
         setting: dict[str, Value] = {"updatedAt": self.at}
         if self.name is not None:
             setting["name"] = self.name
+        if self.rule is not None:
+            setting["rule"] = attributes_of(self.rule)
         update = Update(
             key=header_key(playlist.id),
             set=setting,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from penstock.datastore.playlists.formats.document import MAX_TRACKS
+from penstock.datastore.playlists.rules import PlaylistRule
 from penstock.datastore.records import StoredRecord
 
 MAX_ENTRIES = MAX_TRACKS
@@ -21,7 +22,8 @@ class Playlist(StoredRecord, frozen=True, kw_only=True):
 
     `version` counts changes of name and entries, from 1. `entry_count` and `duration_ms`, in
     milliseconds, are totals of the entries as they were added. `ranked` counts how often
-    entries got new ranks; callers do not see it.
+    entries got new ranks; callers do not see it. A smart playlist has a `rule`, which it never
+    loses, and no entries of its own: they are chosen when they are read.
     """
 
     id: str
@@ -33,6 +35,7 @@ class Playlist(StoredRecord, frozen=True, kw_only=True):
     duration_ms: int
     created_at: str
     updated_at: str
+    rule: PlaylistRule | None = None
 
 
 class Entry(StoredRecord, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ import msgspec
 from penstock.datastore.access.access import not_found_error
 from penstock.datastore.errors import NotFound
 from penstock.datastore.playlists.records import Entry, MovableEntry, Playlist
-from penstock.datastore.table.items import load, unknown_attributes
+from penstock.datastore.table.items import attributes_of, load, unknown_attributes
 from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER, TOMBSTONE
 from penstock.datastore.table.port import INDEX_HASH, Attributes, Item, Key
 
@@ -29,9 +29,7 @@ def tombstone_partition() -> str:
 
 
 def header_item(playlist: Playlist) -> Item:
-    attributes = msgspec.to_builtins(playlist)
-    del attributes["id"]
-    return {**PLAYLIST.item(playlist=playlist.id), **attributes}
+    return {**PLAYLIST.item(playlist=playlist.id), **attributes_of(playlist)}
 
 
 def member_item(playlist: Playlist) -> Item:

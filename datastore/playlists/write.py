@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.playlists.header import PlaylistChange, require_version, retry_on_conflict
 from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import MAX_NAME, Playlist
 from penstock.datastore.playlists.rows import KIND, header_item, member_item, member_key
+from penstock.datastore.playlists.rules import PlaylistRule
 from penstock.datastore.resources import idempotency
 from penstock.datastore.table.commit import Write, already_done, commit
 from penstock.datastore.table.port import Exists, Missing, Put, Update
@@ -21,20 +24,26 @@ class PlaylistWriter:
 
     access: Access
 
-    async def create(self, name: str, idempotency_key: str | None = None) -> Playlist:
-        """Make an empty playlist: header and member row in one transaction.
+    async def create(
+        self, name: str, idempotency_key: str | None = None, rule: PlaylistRule | None = None
+    ) -> Playlist:
+        """Make an empty playlist, or a smart one: header and member row in one transaction.
 
-        A repeated idempotency key with the same name returns the playlist of the first
+        A repeated idempotency key with the same name and rule returns the playlist of the first
         call.
         """
         check_name(name, idempotency_key)
-        playlist = new_playlist(self.access, name.strip())
+        if rule is not None:
+            rule.require_valid()
+        playlist = msgspec.structs.replace(new_playlist(self.access, name.strip()), rule=rule)
         writes = [
             Write(Put(header_item(playlist), Missing()), already_done),
             Write(Put(member_item(playlist), Missing())),
         ]
         if idempotency_key is not None:
-            receipt = idempotency.Receipt(KIND, playlist.id, "", {"name": playlist.name})
+            ruled = {} if rule is None else {"rule": msgspec.to_builtins(rule)}
+            content = {"name": playlist.name, **ruled}
+            receipt = idempotency.Receipt(KIND, playlist.id, "", content)
             writes.append(receipt.write(self.access, idempotency_key))
         try:
             await commit(self.access.table, writes)
@@ -56,6 +65,25 @@ class PlaylistWriter:
             listed = Update(key=key, set={"name": name.strip()}, condition=Exists())
             writes = [Write(listed)]
             return await commit_change(self.access, playlist, change, writes, expected_version)
+
+        return await retry_on_conflict(attempt)
+
+    async def set_rule(
+        self, id: str, rule: PlaylistRule, expected_version: int | None = None
+    ) -> Playlist:
+        """Give a smart playlist another rule; raises Invalid for a playlist with own entries."""
+        rule.require_valid()
+
+        async def attempt() -> Playlist:
+            playlist = await PlaylistReader(self.access).one(id)
+            require_version(playlist, expected_version)
+            if playlist.rule is None:
+                words = "is no smart playlist, which has a rule from the start"
+                raise Invalid([FieldProblem(["id"], words)])
+            if playlist.rule == rule:
+                return playlist
+            change = PlaylistChange(at=self.access.clock.timestamp(), rule=rule)
+            return await commit_change(self.access, playlist, change, [], expected_version)
 
         return await retry_on_conflict(attempt)
 

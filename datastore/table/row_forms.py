@@ -23,6 +23,7 @@ from penstock.datastore.table.layout import (
     MANIFEST_COUNT,
     NAME_WORD,
     OPEN_PREFIX,
+    PLAYLIST,
     REMOVALS,
     ROWS_LIMIT,
     RUN,
@@ -170,6 +171,10 @@ def _written_attributes(operation: Operation) -> Attributes:
             return {}
 
 
+def _rules_playlist(operation: Operation) -> bool:
+    return _leads(PLAYLIST.pk.leader, operation.key.pk) and "rule" in _written_attributes(operation)
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -198,6 +203,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(23, "Aggregates of samples are kept by the hour.", _keeps_hours),
     RowForm(24, "Rows of datasets are looked up in an index.", _has_index),
     RowForm(25, "Outputs have timestamps in ISO 8601.", _names_timestamp_form),
+    RowForm(26, "Playlists have rules in place of entries.", _rules_playlist),
 )
 
 

@@ -9,6 +9,7 @@ from penstock.datastore.playlists import records
 from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.playlists.records import MAX_CHANGED, MAX_MOVED, MAX_NAME
 from penstock.resolvers import playlists
+from penstock.schema.audio.playlist_rules import PlaylistRuleInput
 from penstock.schema.audio.playlists import Playlist, PlaylistEntry, entry_list_key
 from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
@@ -44,6 +45,13 @@ class CreatePlaylistPayload:
 class RenamePlaylistPayload:
     playlist: records.Playlist = strawberry.field(
         graphql_type=Playlist, description="The playlist with its new name."
+    )
+
+
+@strawberry.type(description="The result of giving a smart playlist another rule.")
+class SetPlaylistRulePayload:
+    playlist: records.Playlist = strawberry.field(
+        graphql_type=Playlist, description="The playlist with its new rule."
     )
 
 
@@ -94,6 +102,13 @@ RenamePlaylistResult = Annotated[
         description="The renamed playlist, or the reason why nothing changed.",
     ),
 ]
+SetPlaylistRuleResult = Annotated[
+    SetPlaylistRulePayload | NotFound | ValidationProblem | VersionConflict,
+    strawberry.union(
+        "SetPlaylistRuleResult",
+        description="The playlist with its new rule, or the reason why nothing changed.",
+    ),
+]
 DeletePlaylistResult = Annotated[
     DeletePlaylistPayload | NotFound | VersionConflict,
     strawberry.union(
@@ -124,12 +139,19 @@ RemovePlaylistEntriesResult = Annotated[
 ]
 
 
-@strawberry.input(description="The playlist to create; it has no entries at first.")
+@strawberry.input(
+    description="The playlist to create. It has no entries at first, or a rule that chooses them."
+)
 class CreatePlaylistInput:
     name: str = strawberry.field(description=_NAME)
+    rule: PlaylistRuleInput | None = strawberry.field(
+        default=UNSET,
+        description="The rule of a smart playlist, which has no entries of its own. If left out, "
+        "tracks are added to the playlist.",
+    )
     idempotency_key: strawberry.ID | None = strawberry.field(
         default=UNSET,
-        description="A key chosen by the client. The same key with the same name within a day "
+        description="A key chosen by the client. The same key with the same input within a day "
         "returns the same playlist instead of creating another.",
     )
 
@@ -138,6 +160,13 @@ class CreatePlaylistInput:
 class RenamePlaylistInput:
     id: strawberry.ID = strawberry.field(description=_ID)
     name: str = strawberry.field(description=_NAME)
+    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED_VERSION)
+
+
+@strawberry.input(description="The smart playlist, and its new rule.")
+class SetPlaylistRuleInput:
+    id: strawberry.ID = strawberry.field(description=_ID)
+    rule: PlaylistRuleInput = strawberry.field(description="The rule, in place of the present one.")
     expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED_VERSION)
 
 
@@ -213,14 +242,18 @@ def _change_target(
 class PlaylistMutation:
     @strawberry.mutation(
         graphql_type=CreatePlaylistResult,
-        description="Create an empty playlist that belongs to the caller.",
+        description="Create an empty playlist that belongs to the caller, or a smart one, whose "
+        "rule chooses its entries.",
     )
     @staticmethod
     async def create_playlist(
         info: Info, input: InputOf[CreatePlaylistInput]
     ) -> CreatePlaylistPayload:
-        key = unset_to_none(input.idempotency_key)
-        return CreatePlaylistPayload(playlist=await playlists.create(info.context, input.name, key))
+        key, rule = unset_to_none(input.idempotency_key), unset_to_none(input.rule)
+        created = await playlists.create(
+            info.context, input.name, key, None if rule is None else rule.record()
+        )
+        return CreatePlaylistPayload(playlist=created)
 
     @strawberry.mutation(
         graphql_type=RenamePlaylistResult, description="Give a playlist of the caller a new name."
@@ -232,6 +265,19 @@ class PlaylistMutation:
         id, expected = parse_key("Playlist", input.id), unset_to_none(input.expected_version)
         renamed = await playlists.rename(info.context, id, input.name, expected)
         return RenamePlaylistPayload(playlist=renamed)
+
+    @strawberry.mutation(
+        graphql_type=SetPlaylistRuleResult,
+        description="Give a smart playlist another rule. A playlist with entries of its own does "
+        "not become a smart one.",
+    )
+    @staticmethod
+    async def set_playlist_rule(
+        info: Info, input: InputOf[SetPlaylistRuleInput]
+    ) -> SetPlaylistRulePayload:
+        id, expected = parse_key("Playlist", input.id), unset_to_none(input.expected_version)
+        changed = await playlists.set_rule(info.context, id, input.rule.record(), expected)
+        return SetPlaylistRulePayload(playlist=changed)
 
     @strawberry.mutation(
         graphql_type=DeletePlaylistResult,

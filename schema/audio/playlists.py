@@ -6,12 +6,13 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records as audio_records
-from penstock.datastore.playlists import records
+from penstock.datastore.playlists import records, rules
 from penstock.datastore.playlists.export import MAX_LOCATED
 from penstock.datastore.playlists.formats import files
 from penstock.datastore.playlists.formats.document import PlaylistFormat
 from penstock.resolvers import playlists
 from penstock.schema.audio.annotations import AnnotationFields
+from penstock.schema.audio.playlist_rules import PlaylistRule
 from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import After, Before, First, Info, Last, Order
 from penstock.schema.core.descriptions import describe_values
@@ -37,9 +38,9 @@ describe_values(
 )
 
 
-def entry_list_key(playlist_id: str) -> tuple[object, ...]:
+def entry_list_key(id: str, rule: rules.PlaylistRule | None = None) -> tuple[object, ...]:
     """The key that identifies the list of a playlist's entries in cursors."""
-    return "entries", playlist_id
+    return ("entries", id) if rule is None else ("entries", id, rule)
 
 
 @strawberry.type(
@@ -97,10 +98,10 @@ class Playlist(Node, AnnotationFields):
         description="The version of the playlist: a number that starts at 1 and grows with each "
         "change of its name or entries."
     )
-    entry_count: int = strawberry.field(description="The number of entries in the playlist.")
-    duration_ms: Long = strawberry.field(
-        description="The total length of the entries in milliseconds, as of the times when they "
-        "were added."
+    rule: rules.PlaylistRule | None = strawberry.field(
+        graphql_type=PlaylistRule | None,
+        description="The rule that chooses the entries of a smart playlist whenever they are read; "
+        "null for a playlist with entries of its own.",
     )
     created_at: DateTime = strawberry.field(
         description="The time when the playlist was created, in UTC."
@@ -112,9 +113,26 @@ class Playlist(Node, AnnotationFields):
     is_type_of = record_type_check(records.Playlist)
 
     @strawberry.field(
+        description="The number of entries in the playlist. Those of a smart playlist are chosen "
+        "to be counted."
+    )
+    @staticmethod
+    async def entry_count(playlist: strawberry.Parent[records.Playlist], info: Info) -> int:
+        return await playlists.count_entries(info.context, playlist)
+
+    @strawberry.field(
+        description="The total length of the entries in milliseconds, as of the times when they "
+        "were added; of a smart playlist, as it is now."
+    )
+    @staticmethod
+    async def duration_ms(playlist: strawberry.Parent[records.Playlist], info: Info) -> Long:
+        return Long(await playlists.total_duration(info.context, playlist))
+
+    @strawberry.field(
         graphql_type=Connection[PlaylistEntry],
         description="The entries of the playlist in order. The cursor of an entry can be given to "
-        "mutations as its last known position.",
+        "mutations as its last known position. Each page of a smart playlist chooses all entries "
+        "anew.",
     )
     @staticmethod
     async def entries(
@@ -127,9 +145,9 @@ class Playlist(Node, AnnotationFields):
     ) -> Connection[records.Entry]:
         return await read_connection(
             info,
-            entry_list_key(playlist.id),
+            entry_list_key(playlist.id, playlist.rule),
             page_from_arguments(first, after, last, before),
-            lambda window: info.context.loaders.listener.entries.load((playlist, window)),
+            lambda window: playlists.list_entries(info.context, playlist, window),
         )
 
 

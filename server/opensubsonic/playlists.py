@@ -5,7 +5,8 @@ from itertools import takewhile
 from typing import Final
 
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.playlists.change_target import ChangeTarget
+from penstock.datastore.listening.ruled_entries import RuledRequest
+from penstock.datastore.playlists.change_target import ChangeTarget, total_duration
 from penstock.datastore.playlists.records import (
     ENTRIES_LIMIT,
     MAX_CHANGED,
@@ -24,7 +25,16 @@ MAX_PLAYLISTS: Final = 1_000
 
 async def get_playlists(call: Call) -> Fields:
     found = await read_up_to(MAX_PLAYLISTS, call.session.playlists.reading.page)
-    return {"playlists": {"playlist": [_describe(playlist) for playlist in found]}}
+    return {"playlists": {"playlist": [await _describe_listed(call, one) for one in found]}}
+
+
+async def _describe_listed(call: Call, playlist: Playlist) -> Fields:
+    chosen = None if playlist.rule is None else await _choose_entries(call, playlist)
+    return _describe(playlist, chosen)
+
+
+async def _choose_entries(call: Call, playlist: Playlist) -> Sequence[Entry]:
+    return (await call.session.listening.ruled.choose(RuledRequest(playlist))).entries
 
 
 async def get_playlist(call: Call) -> Fields:
@@ -32,8 +42,9 @@ async def get_playlist(call: Call) -> Fields:
     return await _show(call, await reading.one(call.parameters.require("id")))
 
 
-def _describe(playlist: Playlist) -> Fields:
-    return {
+def _describe(playlist: Playlist, chosen: Sequence[Entry] | None = None) -> Fields:
+    """Describe a playlist; the entries of a smart one are those `chosen`, and it is read-only."""
+    described: Fields = {
         "id": playlist.id,
         "name": playlist.name,
         "owner": playlist.owner,
@@ -43,6 +54,10 @@ def _describe(playlist: Playlist) -> Fields:
         "created": playlist.created_at,
         "changed": playlist.updated_at,
     }
+    if chosen is None:
+        return described
+    duration = total_duration(chosen) // 1000
+    return {**described, "songCount": len(chosen), "duration": duration, "readonly": True}
 
 
 async def _show(call: Call, playlist: Playlist) -> Fields:
@@ -53,7 +68,8 @@ async def _show(call: Call, playlist: Playlist) -> Fields:
         for song in await song_elements(call.session, await read_tracks(call, ids))
     }
     shown = [songs.get(entry.audio_id or "") or _missing_song(entry) for entry in entries]
-    return {"playlist": {**_describe(playlist), "entry": shown}}
+    chosen = None if playlist.rule is None else entries
+    return {"playlist": {**_describe(playlist, chosen), "entry": shown}}
 
 
 def _missing_song(entry: Entry) -> Fields:
@@ -70,6 +86,8 @@ def _missing_song(entry: Entry) -> Fields:
 
 
 async def _read_entries(call: Call, playlist: Playlist) -> list[Entry]:
+    if playlist.rule is not None:
+        return list(await _choose_entries(call, playlist))
     reading = call.session.playlists.reading
     return await read_up_to(MAX_ENTRIES, lambda window: reading.entries(playlist, window))
 
@@ -80,6 +98,7 @@ async def create_playlist(call: Call) -> Fields:
     _require_room(len(ids))
     if id:
         playlist = await call.session.playlists.reading.one(id)
+        _require_own_entries(playlist)
         await require_tracks(call, list(dict.fromkeys(ids)))
         await _replace_entries(call, playlist, ids)
         if name := call.parameters.get("name"):
@@ -141,6 +160,8 @@ async def update_playlist(call: Call) -> Fields:
         call.parameters.all("songIdToAdd"),
         call.parameters.numbers("songIndexToRemove"),
     )
+    if added or positions:
+        _require_own_entries(playlist)
     await require_tracks(call, list(dict.fromkeys(added)))
     removed = await _entries_at(call, playlist, sorted(set(positions)))
     _require_room(playlist.entry_count - len(removed) + len(added))
@@ -149,6 +170,13 @@ async def update_playlist(call: Call) -> Fields:
     await _remove(call, id, removed)
     await _add(call, id, added)
     return {}
+
+
+def _require_own_entries(playlist: Playlist) -> None:
+    """Refuse to change the entries of a smart playlist, before anything else changes."""
+    if playlist.rule is not None:
+        message = "This playlist is smart: its rule decides on its entries."
+        raise SubsonicError(SubsonicCode.NOT_AUTHORIZED, message)
 
 
 def _refuse_unkept(call: Call) -> None:

@@ -2,10 +2,14 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from penstock.datastore.audio.names import album_place
 from penstock.datastore.listening.records import Kind
+from penstock.datastore.listening.ruled_entries import RuledRequest
+from penstock.datastore.playlists.rules import PlaylistRule, TrackOrder
 from penstock.datastore.store import Store
-from penstock.schema.core.relay import parse_key
+from penstock.schema.core.relay import GlobalId, parse_key
 from tests.datastore.audio.sample_library import ANN, BOB, add
 from tests.datastore.playlists.sample_playlists import drift
 from tests.schema.audio.sample_playlists import (
@@ -28,6 +32,7 @@ HOLDING = "query($id: ID!) { audio(id: $id) { playlists { nodes { name } } } }"
 EXPORT = "query($id: ID!) { exportPlaylist(id: $id, format: XSPF) { text fileName } }"
 IMPORT = """mutation($input: ImportPlaylistInput!) { importPlaylist(input: $input) {
   ...on ImportPlaylistPayload { playlist { id name } matched unmatched { position } } } }"""
+OLDEST = PlaylistRule(order=TrackOrder.OLDEST, limit=10)
 KEPT = "query($id: ID!) { audio(id: $id) { favouriteAt rating playCount positionMs } }"
 VIEWER = """{ viewer { favouriteAudio { nodes { title } } favouritePlaylists { nodes { name } }
   plays { nodes { startedAt audio { title } } } playQueue { index tracks { title } } } }"""
@@ -70,6 +75,34 @@ async def test_create_a_playlist(ask: Ask) -> None:
     assert first["playlist"]["name"] == "Mix"
     assert await ask.input(CREATE_PLAYLIST, name=" Mix ", idempotencyKey="k") == first
     assert len((await ask(LIST)).value["nodes"]) == 1
+
+
+async def test_create_a_smart_playlist(ask: Ask) -> None:
+    """create a smart playlist"""
+    session = ask.store.open_session(ROOT)
+    made = await session.playlists.writing.create("Smart", rule=OLDEST)
+    assert await session.playlists.reading.one(made.id) == made
+    assert await drift(ask.store.table) == []
+
+
+async def test_give_a_smart_playlist_another_rule(ask: Ask) -> None:
+    """give a smart playlist another rule"""
+    session = ask.store.open_session(ROOT)
+    made = await session.playlists.writing.create("Smart", rule=OLDEST)
+    changed = await session.playlists.writing.set_rule(made.id, replace(OLDEST, limit=1))
+    assert (changed.version, changed.rule) == (2, replace(OLDEST, limit=1))
+    assert await session.playlists.reading.one(made.id) == changed
+
+
+async def test_list_the_entries_of_a_smart_playlist(ask: Ask) -> None:
+    """list the entries of a smart playlist"""
+    await add_songs(ask, "a", "b", "c")
+    await add_songs(ask, "theirs", caller=EVE)
+    session = ask.store.open_session(ROOT)
+    made = await session.playlists.writing.create("Smart", rule=replace(OLDEST, limit=2))
+    assert await titles_of(ask, GlobalId("Playlist", made.id).encode()) == ["a", "b"]
+    chosen = await session.listening.ruled.choose(RuledRequest(made))
+    assert [entry.title for entry in chosen.entries] == ["a", "b"]
 
 
 async def test_rename_a_playlist(ask: Ask) -> None:

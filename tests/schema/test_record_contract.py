@@ -31,6 +31,7 @@ from penstock.datastore.ngsi import (
 from penstock.datastore.ngsi.reading import aggregates, positions, series
 from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.playlists import records as playlists
+from penstock.datastore.playlists import rules
 from penstock.datastore.playlists.formats import document
 from penstock.datastore.playlists.formats.files import PlaylistFile
 from penstock.datastore.playlists.import_playlist import UnmatchedEntry
@@ -44,6 +45,8 @@ RECORDS: dict[str, type] = {
     "ApiKey": records.ApiKey,
     "Audio": audio.Audio,
     "FileTrack": document.FileTrack,
+    "PlaylistRule": rules.PlaylistRule,
+    "TrackFilter": rules.TrackFilter,
     "Artist": audio.Artist,
     "AudioLink": audio.AudioLink,
     "Calculation": records.Calculation,

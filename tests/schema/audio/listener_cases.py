@@ -81,6 +81,10 @@ def documents_by_field(things: Things) -> Mapping[str, list[tuple[str, dict[str,
             mutation("renamePlaylist", **mix, name="Mine"),
             mutation("renamePlaylist", **mix, name="Mine", expectedVersion=7),
         ],
+        "setPlaylistRule": [
+            mutation("setPlaylistRule", **mix, rule={"order": "TITLE"}),
+            mutation("setPlaylistRule", **mix, rule={"order": "TITLE"}, expectedVersion=7),
+        ],
         "deletePlaylist": [
             mutation("deletePlaylist", **mix),
             mutation("deletePlaylist", **mix, expectedVersion=7),
@@ -168,6 +172,27 @@ LISTENERS_FAILURES: dict[tuple[str, str], Told] = {
     ("RenamePlaylistResult", "VersionConflict"): (
         "renamePlaylist",
         {"id": "@mix", "name": "New", "expectedVersion": 1},
+        "CONFLICT",
+        ["expectedVersion"],
+        {"currentVersion": 2},
+    ),
+    ("SetPlaylistRuleResult", "NotFound"): (
+        "setPlaylistRule",
+        {"id": NO_PLAYLIST, "rule": {"order": "TITLE"}},
+        "NOT_FOUND",
+        ["id"],
+        {},
+    ),
+    ("SetPlaylistRuleResult", "ValidationProblem"): (
+        "setPlaylistRule",
+        {"id": "@mix", "rule": {"order": "TITLE"}},
+        "BAD_USER_INPUT",
+        ["id"],
+        {},
+    ),
+    ("SetPlaylistRuleResult", "VersionConflict"): (
+        "setPlaylistRule",
+        {"id": "@mix", "rule": {"order": "TITLE"}, "expectedVersion": 1},
         "CONFLICT",
         ["expectedVersion"],
         {"currentVersion": 2},

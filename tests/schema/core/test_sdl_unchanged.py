@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "0d3ef463791c07d1309bacb899c44bf005c6dc3042c277f635f9e8f1f33de984"
+STRUCTURE = "37fb41d29f5613e45780b1fd650a94e7bf958bff4ecb63aa3adb33618761dac7"
 SMALL = '''
 """The fields that read data."""
 type Query {

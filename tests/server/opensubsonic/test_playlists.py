@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from penstock.datastore.playlists.formats.document import MAX_TRACKS
+from penstock.datastore.playlists.rules import PlaylistRule, TrackFilter, TrackOrder
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import BOB, add, listener
 from tests.server.opensubsonic.conftest import ANN
@@ -154,3 +157,38 @@ async def test_the_play_queue_is_kept_by_id_and_by_index(
     await player.ask("savePlayQueue")
     queue = (await player.ask("getPlayQueue"))["playQueue"]
     assert (queue["entry"], "current" in queue) == ([], False)
+
+
+async def test_a_smart_playlist_is_read_only_and_can_be_renamed_and_deleted(
+    player: Player, songs: dict[str, str], any_store: Store
+) -> None:
+    writing = any_store.open_session(ANN).playlists.writing
+    rule = PlaylistRule(
+        filter=TrackFilter(genres=("Folk",)), order=TrackOrder.TITLE, limit=MAX_TRACKS
+    )
+    smart = await writing.create("Folk", rule=rule)
+    (listed,) = (await player.ask("getPlaylists"))["playlists"]["playlist"]
+    assert (listed["songCount"], listed["duration"], listed["readonly"]) == (3, 540, True)
+    assert await titles(player, smart.id) == "RSW"
+    await player.ask("star", id=songs["W"])
+    await writing.set_rule(smart.id, replace(rule, filter=TrackFilter(favourite=True)))
+    assert await titles(player, smart.id) == "W"
+    before = await contents(any_store.table)
+    for call, parameters in (
+        ("createPlaylist", {"playlistId": smart.id, "songId": songs["R"]}),
+        ("updatePlaylist", {"playlistId": smart.id, "songIdToAdd": songs["R"]}),
+        ("updatePlaylist", {"playlistId": smart.id, "name": "x", "songIndexToRemove": 0}),
+    ):
+        assert (await player.fail(call, **parameters))[0] == 50
+    assert await contents(any_store.table) == before
+    await player.ask("updatePlaylist", playlistId=smart.id, name="Airs")
+    assert (await player.ask("getPlaylist", id=smart.id))["playlist"]["name"] == "Airs"
+    await player.ask("deletePlaylist", id=smart.id)
+    assert (await player.ask("getPlaylists"))["playlists"] == {"playlist": []}
+
+
+async def test_a_plain_playlist_is_not_said_to_be_read_only(
+    player: Player, songs: dict[str, str]
+) -> None:
+    id = await create(player, songs, "W", name="Road")
+    assert "readonly" not in (await player.ask("getPlaylist", id=id))["playlist"]
