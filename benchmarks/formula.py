@@ -4,13 +4,17 @@ Run as `python -m benchmarks.formula [rows]`. There are three rounds, in which t
 turns; times are processor times. "From datasets" looks factors up in reference datasets of 1,000
 rows that were read from their files. "By the server" is the work of `evaluate` below GraphQL, for
 1,000 rows at a time, reading the table each time.
+
+Beside them, the same formulas are written in Python by hand, and computed by DuckDB with one thread
+and decimals of fixed width, over a table that it holds in memory. Neither explains a value, or says
+what is wrong with a row.
 """
 
 import asyncio
 import gc
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from decimal import Decimal
 from pathlib import Path
 from statistics import median
@@ -33,6 +37,9 @@ from penstock.formula.evaluate import CompiledFormula, Row, compile_formula
 from penstock.formula.syntax.parser import parse_uncached
 
 ROUNDS = 3
+MORE = 20
+"""How many times as many rows DuckDB computes, whose time could not be told from nothing else."""
+
 Work = Callable[[], Awaitable[None] | None]
 NUMBER, STRING = FormulaType.NUMBER, FormulaType.STRING
 TRIVIAL = ":a*:b"
@@ -132,6 +139,53 @@ async def run_by_server(evaluations: Evaluations, rows: Sequence[Row]) -> None:
         assert not (await prepared.evaluate(rows[start : start + MAX_ROWS])).errors
 
 
+def compute_trivial_by_hand(rows: Sequence[Row]) -> None:
+    [row["a"] * row["b"] for row in rows]  # type: ignore[operator]
+
+
+def compute_vehicle_by_hand(rows: Sequence[Row]) -> None:
+    for row in rows:
+        passengers, factor = row["passengers"], FACTORS[row["vehicleType"], row["pollutant"]]  # type: ignore[index]
+        if passengers is not None and passengers > 0:  # type: ignore[operator]
+            factor * row["distance"] * passengers  # type: ignore[operator]
+        else:
+            factor * row["distance"]  # type: ignore[operator]
+
+
+IN_SQL = {
+    "trivial": "SELECT sum((distance * 1.5::DECIMAL(2, 1))) FROM trips",
+    "vehicle": """
+SELECT sum(
+  CASE WHEN coalesce(passengers, 0) > 0
+  THEN factor * distance * passengers ELSE factor * distance END
+) FROM trips JOIN factors USING (kind, pollutant)
+""",
+}
+"""Each formula over all rows; the sum keeps it from writing them."""
+
+
+@contextmanager
+def open_duckdb(count: int) -> Iterator[Callable[[str], None]]:
+    """Fill tables in memory with the rows of the formulas; give a function that runs one."""
+    import duckdb  # noqa: PLC0415 - it comes with an extra
+
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute(f"""
+CREATE TABLE trips AS SELECT
+  ['car', 'van', 'bus'][n % 3 + 1] AS kind, 'co2' AS pollutant,
+  (n::DECIMAL(12, 3) / 8)::DECIMAL(12, 3) AS distance,
+  CASE WHEN n % 2 = 1 THEN (n % 4)::DECIMAL(6, 0) END AS passengers
+FROM range({count}) rows(n);
+CREATE TABLE factors AS SELECT unnest(['car', 'van', 'bus']) AS kind, 'co2' AS pollutant,
+  0.175::DECIMAL(4, 3) AS factor;
+""")
+
+        def run(formula: str) -> None:
+            connection.execute(IN_SQL[formula]).fetchall()
+
+        yield run
+
+
 async def measure_rate(work: Work, rows: int) -> float:
     gc.collect()
     started = process_time()
@@ -149,16 +203,22 @@ def variants(count: int) -> dict[str, tuple[Work, int]]:
         "trivial, read anew": (lambda: run_uncached(TRIVIAL, TRIVIAL_AROUND, trivial[:few]), few),
         "vehicle, compiled once": (lambda: run_compiled(VEHICLE, VEHICLE_AROUND, vehicle), count),
         "vehicle, read anew": (lambda: run_uncached(VEHICLE, VEHICLE_AROUND, vehicle[:few]), few),
+        "trivial, by hand": (lambda: compute_trivial_by_hand(trivial), count),
+        "vehicle, by hand": (lambda: compute_vehicle_by_hand(vehicle), count),
     }
 
 
 async def measure(count: int) -> dict[str, list[float]]:
     measured: dict[str, list[float]] = {}
-    async with open_evaluations() as evaluations:
+    async with AsyncExitStack() as stack:
+        evaluations = await stack.enter_async_context(open_evaluations())
+        compute = stack.enter_context(open_duckdb(count * MORE))
         prepared, rows = await prepare(evaluations), vehicle_rows(count)
         chosen = variants(count) | {
             "vehicle, from datasets": (lambda: run_with_datasets(prepared, rows), count),
             "vehicle, by the server": (lambda: run_by_server(evaluations, rows), count),
+            "trivial, DuckDB": (lambda: compute("trivial"), count * MORE),
+            "vehicle, DuckDB": (lambda: compute("vehicle"), count * MORE),
         }
         for _ in range(ROUNDS):
             for name, (work, rows_of) in chosen.items():

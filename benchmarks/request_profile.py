@@ -11,28 +11,31 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from itertools import cycle
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import uvicorn
 import uvloop
+from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
-from benchmarks.peers import penstock_app
+from benchmarks.peers import handwritten, penstock_app
 from benchmarks.peers.query_shapes import SHAPES, Shape
 from benchmarks.peers.results_page import replace_between_marks
 from benchmarks.peers.rounds import sign_tokens
 from benchmarks.peers.server_options import PeerOptions
-from benchmarks.peers.traffic import Destination, draw_calls, encode
+from benchmarks.peers.traffic import CALLERS, Destination, draw_calls, encode
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
 from penstock.server.connections.uvicorn_class import connection_class
 from penstock.server.runtime.run_server import settle_garbage_collector
 from penstock.server.settings.settings import Settings
+
+Ask: TypeAlias = Callable[[], Awaitable[None]]
 
 CONNECTIONS: Final = 16
 _REQUESTS: Final = 4_000
@@ -97,41 +100,59 @@ def area_of(file: str) -> str:
 
 
 @asynccontextmanager
-async def open_connections(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
+async def open_connections(shape: Shape, *, quiet: bool) -> AsyncIterator[Ask]:
     """Give a function that sends the next request on each connection and waits for the answers."""
     with tempfile.TemporaryDirectory() as folder:
         data_dir = Path(folder)
         to = Destination(8000, False, False, sign_tokens(data_dir))
-        requests = cycle([encode(call, to) for call in draw_calls(shape.name, _REQUESTS)])
         opened = penstock_app.penstock_quiet if quiet else penstock_app.penstock
         async with opened(PeerOptions(None, data_dir)) as app:
-            state = ServerState()
-            connections = [_connection(app, state) for _ in range(CONNECTIONS)]
-            settle_garbage_collector()
+            gates = Gates(ConnectionGate(CONNECTIONS, time_limits(Settings.load())))
+            with connect(RequestWatcher(app), connection_class(gates), shape, to) as ask:
+                yield ask
 
-            async def ask() -> None:
-                for connection in connections:
-                    connection.data_received(next(requests))
-                while state.tasks:
-                    await asyncio.wait(state.tasks)
 
+@asynccontextmanager
+async def open_handwritten(shape: Shape) -> AsyncIterator[Ask]:
+    """The same for the endpoint by hand, on connections of uvicorn alone."""
+    to = Destination(8000, True, False, [""] * CALLERS)
+    async with handwritten.handwritten(PeerOptions(None, Path())) as app:
+        with connect(app, "httptools", shape, to) as ask:
             yield ask
-            for connection in connections:
-                connection.connection_lost(None)
 
 
-def _connection(app: Any, state: ServerState) -> asyncio.Protocol:
-    gates = Gates(ConnectionGate(CONNECTIONS, time_limits(Settings.load())))
+@contextmanager
+def connect(app: ASGIApp, protocol: Any, shape: Shape, to: Destination) -> Iterator[Ask]:
+    """Open connections to an application, without a network."""
+    requests = cycle([encode(call, to) for call in draw_calls(shape.name, _REQUESTS)])
+    state = ServerState()
+    connections = [_open_connection(app, protocol, state) for _ in range(CONNECTIONS)]
+    settle_garbage_collector()
+
+    async def ask() -> None:
+        for connection in connections:
+            connection.data_received(next(requests))
+        while state.tasks:
+            await asyncio.wait(state.tasks)
+
+    yield ask
+    for connection in connections:
+        connection.connection_lost(None)
+
+
+def _open_connection(app: ASGIApp, protocol: Any, state: ServerState) -> asyncio.Protocol:
     config = uvicorn.Config(
-        RequestWatcher(app),
-        http=connection_class(gates),
+        app,
+        http=protocol,
         lifespan="off",
         log_config=None,
         access_log=False,
+        server_header=False,
+        proxy_headers=False,
     )
     config.load()
-    connect: Callable[..., asyncio.Protocol] = config.http_protocol_class
-    connection = connect(config=config, server_state=state, app_state={})
+    connect_one: Callable[..., asyncio.Protocol] = config.http_protocol_class
+    connection = connect_one(config=config, server_state=state, app_state={})
     connection.connection_made(Wire())
     return connection
 

@@ -21,6 +21,7 @@ from benchmarks.short_form.figures import (
     measure_machine,
     read_figures,
     relate_times,
+    replace_measured,
     table_lines,
     write_figures,
 )
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table = "\n".join(table_lines(figures, last))
     print(table)
     if options.save is not None:
-        write_figures(options.save, figures)
+        write_figures(options.save, replace_measured(read_figures(options.save), figures))
     if options.write is not None:
         page = options.write.read_text()
         options.write.write_text(replace_between_marks(page, "bench", table))

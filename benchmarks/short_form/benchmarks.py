@@ -1,7 +1,9 @@
 """The benchmarks in their short form; each returns its figures."""
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, TypeAlias
@@ -11,8 +13,15 @@ from benchmarks.short_form.figures import Figure, Unit
 Measure: TypeAlias = Callable[[], Sequence[Figure]]
 
 
+_BESIDE: Final = frozenset({"by hand", "DuckDB", "SQLite alone", "calculated", "one put an item"})
+"""The peers and floors, by the part of a number's name that names them."""
+
+
 def _figures(benchmark: str, unit: Unit, values: Mapping[str, float]) -> list[Figure]:
-    return [Figure(benchmark, name, unit, value) for name, value in values.items()]
+    return [
+        Figure(benchmark, name, unit, value, is_beside=not _BESIDE.isdisjoint(name.split(", ")))
+        for name, value in values.items()
+    ]
 
 
 def measure_formula() -> list[Figure]:
@@ -38,6 +47,19 @@ def measure_connection() -> list[Figure]:
 
     times = asyncio.run(measure_ways(1_000, 9))
     return _figures("connection", "µs", {way: time * 1e6 for way, time in times.items()})
+
+
+def measure_requests() -> list[Figure]:
+    from benchmarks.peers.query_shapes import SHAPES  # noqa: PLC0415 - see above
+    from benchmarks.request_stages import BY_HAND, measure_whole  # noqa: PLC0415 - see above
+
+    found = {}
+    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
+        for shape in SHAPES:
+            for name, seconds in asyncio.run(measure_whole(shape, 20)).items():
+                title = f"{shape.title}, {BY_HAND}" if name == BY_HAND else shape.title
+                found[title] = seconds * 1e6
+    return _figures("request", "µs", found)
 
 
 def measure_work_units() -> list[Figure]:
@@ -69,11 +91,29 @@ def measure_sink() -> list[Figure]:
 
     found = {}
     for plan in plans():
-        if plan.ack is not None and plan.batch == SIZES[-1]:
+        if plan.batch == SIZES[-1]:
             results = [asyncio.run(measure_plan(plan, 300)) for _ in range(3)]
             least = min(one.processor / one.notifications for one in results)
             found[f"{plan.name}, {plan.persistence}, {plan.batch} at once"] = least * 1e6
     return _figures("a notification", "µs", found)
+
+
+def measure_tag_search() -> list[Figure]:
+    from benchmarks.tag_search_floor import measure  # noqa: PLC0415 - see above
+
+    found = asyncio.run(measure(1_000))
+    times = {f"a page by three tags, {name}": one.seconds * 1e3 for name, one in found.items()}
+    units = {f"a page by three tags, {name}": one.units for name, one in found.items()}
+    return [*_figures("tags", "ms", times), *_figures("tags", "read units", units)]
+
+
+def measure_library() -> list[Figure]:
+    from benchmarks.audio import measure_costs  # noqa: PLC0415 - see above
+
+    rows = asyncio.run(measure_costs(1_000))
+    found = {row.operation: row.measured for row in rows}
+    least = {f"{row.operation}, calculated": row.calculated for row in rows if row.calculated}
+    return _figures("library", "units", found | least)
 
 
 def measure_product() -> list[Figure]:
@@ -102,12 +142,15 @@ def measure_kept_rows() -> list[Figure]:
 
 BENCHMARKS: Final[Mapping[str, Measure]] = {
     "connection": measure_connection,
+    "requests": measure_requests,
     "record_decoding": measure_record_decoding,
     "work_units": measure_work_units,
     "names": measure_name_search,
+    "tags": measure_tag_search,
     "product": measure_product,
     "formula": measure_formula,
     "transform": measure_transform,
     "kept_rows": measure_kept_rows,
     "sink": measure_sink,
+    "library": measure_library,
 }

@@ -20,18 +20,22 @@ TOLERANCE: Final = 4 / 3
 
 _WORKS: Final = 7
 
-Unit: TypeAlias = Literal["µs", "ms", "read units", "write units", "calls"]
+Unit: TypeAlias = Literal["µs", "ms", "read units", "write units", "units", "calls"]
 TIMES: Final = frozenset[Unit](("µs", "ms"))
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """One number of one benchmark; of a time, `ratio` is what it is to the fixed work."""
+    """One number of one benchmark; of a time, `ratio` is what it is to the fixed work.
+
+    A number that `is_beside` is that of a peer or a floor, which no release of ours can make worse.
+    """
 
     benchmark: str
     name: str
     unit: Unit
     value: float
     ratio: float | None = None
+    is_beside: bool = False
 
     @property
     def title(self) -> str:
@@ -75,7 +79,8 @@ def relate_times(figures: Sequence[Figure], machine: float) -> list[Figure]:
 
 def find_worse(figures: Sequence[Figure], last: Mapping[str, Figure]) -> list[Figure]:
     """The figures that are worse than those of the last release by more than a third."""
-    known = [(one, last[one.title]) for one in figures if one.title in last]
+    ours = [one for one in figures if not one.is_beside]
+    known = [(one, last[one.title]) for one in ours if one.title in last]
     return [one for one, before in known if one.compared > before.compared * TOLERANCE]
 
 
@@ -87,9 +92,14 @@ def table_lines(figures: Sequence[Figure], last: Mapping[str, Figure]) -> Iterat
         before = last.get(one.title)
         then, times = "", ""
         if before is not None:
-            then = f"{before.value:,.1f} {before.unit}"
+            then = f"{_format(before.value)} {before.unit}"
             times = f"{one.compared / before.compared:.2f}" if before.compared else "1.00"
-        yield f"| {one.benchmark} | {one.name} | {one.value:,.1f} {one.unit} | {then} | {times} |"
+        now = f"{_format(one.value)} {one.unit}"
+        yield f"| {one.benchmark} | {one.name} | {now} | {then} | {times} |"
+
+
+def _format(value: float) -> str:
+    return f"{value:,.1f}" if value >= 1 or value == 0 else f"{value:.2g}"
 
 
 def read_figures(path: Path) -> dict[str, Figure]:
@@ -98,6 +108,12 @@ def read_figures(path: Path) -> dict[str, Figure]:
         return {}
     figures = msgspec.json.decode(path.read_bytes(), type=list[Figure])
     return {one.title: one for one in figures}
+
+
+def replace_measured(saved: Mapping[str, Figure], figures: Sequence[Figure]) -> list[Figure]:
+    """The saved figures, with those of each benchmark that was measured again in their place."""
+    measured = {one.benchmark for one in figures}
+    return [one for one in saved.values() if one.benchmark not in measured] + list(figures)
 
 
 def write_figures(path: Path, figures: Sequence[Figure]) -> None:

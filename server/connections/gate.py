@@ -167,7 +167,7 @@ class ConnectionGate:
         self._lines = [OrderedDict[WaitingConnection, float]() for _ in Stage]
         self._silent = [self._lines[stage] for stage in SILENT]
         self._unread = self._lines[Stage.READING]
-        self._used: Counter[str] = Counter()
+        self._used: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._open)
@@ -229,7 +229,7 @@ class ConnectionGate:
 
     def take_place(self, caller: str) -> bool:
         """Count one more connection that a caller uses; False if they use half of the places."""
-        used = self._used[caller]
+        used = self._used.get(caller, 0)
         if used >= max(1, self.most // 2):
             return False
         self._used[caller] = used + 1
@@ -237,8 +237,10 @@ class ConnectionGate:
 
     def leave_place(self, caller: str) -> None:
         """Count one connection less that a caller uses."""
-        self._used[caller] -= 1
-        if not self._used[caller]:
+        left = self._used[caller] - 1
+        if left:
+            self._used[caller] = left
+        else:
             del self._used[caller]
 
     def may_begin(self) -> bool:

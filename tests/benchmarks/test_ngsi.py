@@ -10,6 +10,7 @@ from benchmarks.ngsi import (
     SinkPlan,
     SinkResult,
     bodies,
+    calls_of_cygnus,
     factor,
     measure_plan,
     open_plan,
@@ -48,6 +49,7 @@ async def test_both_sinks_store_the_same_series(tmp_path: Path, persistence: Per
 async def test_a_measurement_says_what_was_measured() -> None:
     found = await measure_plan(SinkPlan("durable", Persistence.ROW, 4, Ack.DURABLE), COUNT)
     assert (found.notifications, found.items) == (COUNT, COUNT * len(ATTRIBUTES))
+    assert found.calls > 0
     assert found.processor > 0
     assert found.rate == COUNT / found.seconds
 
@@ -62,3 +64,18 @@ def test_the_factor_is_that_of_rows_at_the_largest_size() -> None:
     found[3] = found[3]._replace(seconds=9.0)
     assert factor(found) == 6.0
     assert {plan.batch for plan in plans()} == {1, 25, 100}
+
+
+@pytest.mark.parametrize(
+    ("persistence", "batch", "calls"),
+    [
+        (Persistence.ROW, 1, 1.0),
+        (Persistence.ROW, 25, 1.0),
+        (Persistence.ROW, 100, 0.5),
+        (Persistence.COLUMN, 100, 0.5),
+    ],
+)
+def test_cygnus_has_a_call_for_each_entity_of_a_batch(
+    persistence: Persistence, batch: int, calls: float
+) -> None:
+    assert calls_of_cygnus(persistence, batch) == calls

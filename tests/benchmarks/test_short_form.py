@@ -12,6 +12,7 @@ from benchmarks.short_form.figures import (
     find_worse,
     read_figures,
     relate_times,
+    replace_measured,
     table_lines,
     write_figures,
 )
@@ -35,6 +36,11 @@ def test_a_number_is_worse_if_it_is_larger_by_more_than_a_third() -> None:
     assert find_worse([dearer], last) == [dearer]
 
 
+def test_a_peer_that_is_slower_is_not_worse() -> None:
+    floor = structs.replace(SLOW, ratio=400.0, is_beside=True)
+    assert find_worse([floor], {SLOW.title: SLOW}) == []
+
+
 def test_what_the_last_release_did_not_measure_is_not_worse() -> None:
     assert find_worse([SLOW], {}) == []
     assert list(table_lines([SLOW], {}))[2:] == ["| formula | trivial | 2.0 µs |  |  |"]
@@ -54,6 +60,12 @@ def test_figures_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert read_figures(path) == {}
     write_figures(path, [SLOW, SMALL])
     assert list(read_figures(path).values()) == [SLOW, SMALL]
+
+
+def test_figures_that_were_not_measured_again_stay() -> None:
+    gone = Figure("names", "a name that is not searched now", "read units", 1.0)
+    saved = {one.title: one for one in (SLOW, gone)}
+    assert replace_measured(saved, [SMALL]) == [SLOW, SMALL]
 
 
 def test_the_last_release_has_figures_of_every_benchmark() -> None:
