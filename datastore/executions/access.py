@@ -1,11 +1,13 @@
 """The permissions to run a pipeline, to keep its rows, and to control or claim an execution."""
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotPermitted
 from penstock.datastore.executions.reading import find_plan
-from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.records import Execution, Pin
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, covers
 from penstock.datastore.table.items import load, read_rows
@@ -116,7 +118,7 @@ def require_whole_files(caller: Caller, execution: Execution) -> None:
         raise NotPermitted(f"These hold rows of all groups, and need the role READER at {owner}.")
 
 
-async def require_full_view(access: Access, execution: Execution) -> None:
+async def require_full_view(access: Access, pins: Iterable[Pin]) -> None:
     """Refuse a caller who does not see every calculation and dataset that was pinned.
 
     A pipeline may call a calculation whose own calls and lookups only that calculation's owners
@@ -126,7 +128,7 @@ async def require_full_view(access: Access, execution: Execution) -> None:
     reached: tuple[KindDefinition[Calculation] | KindDefinition[ReferenceDataset], ...]
     reached = (CALCULATION, REFERENCE_DATASET)
     for kind in reached:
-        ids = {pin.id for pin in execution.pins if pin.kind == kind.letter}
+        ids = {pin.id for pin in pins if pin.kind == kind.letter}
         keys = {kind.latest.key(id=id): id for id in ids}
         rows = await read_rows(access.table, keys, consistent=True)
         seen = (access.sees(load(kind.record, row, id=keys[key])) for key, row in rows.items())

@@ -10,14 +10,16 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
-from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, Unavailable
-from penstock.datastore.executions.access import RUN_ROLE, require_run
+from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotFound, Unavailable
+from penstock.datastore.executions.access import RUN_ROLE, require_full_view, require_run
+from penstock.datastore.executions.explain_row import ExplainedRow, explain_input
 from penstock.datastore.executions.inline import (
     InlineOutput,
     encode_rows,
     parse_results,
     run_charged,
 )
+from penstock.datastore.executions.input_row import read_object
 from penstock.datastore.executions.pinned_inputs import find_datasets, load_rows
 from penstock.datastore.executions.plans import PinnedPlan, pin_draft, pin_plan
 from penstock.datastore.executions.programs import compile_program
@@ -31,21 +33,34 @@ from penstock.datastore.resources.versions import Versions
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts, StaleRead
 from penstock.datastore.table.layout import PIPELINE
+from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.json_transform import JsonTransform
 from penstock.transform.plan import TransformPlan
 from penstock.transform.problems import InputRefused
-from penstock.transform.program import Program
 
 Rows = Sequence[Mapping[str, Any]]
 
 _DRAFT: Final = "draft"
 
 
+class DryRunWork(NamedTuple):
+    """The plan of a dry run with the rows of its datasets, and what it made of its own rows."""
+
+    pinned: PinnedPlan
+    data: Mapping[str, KeyedRows]
+    rows: Rows
+    output: InlineOutput
+
+
 class DryRunResult(NamedTuple):
-    """The results of a dry run, and the version of the pipeline; None for a draft."""
+    """The work of a dry run, and the version of the pipeline; None for a draft."""
 
     version: int | None
-    output: InlineOutput
+    work: DryRunWork
+
+    @property
+    def output(self) -> InlineOutput:
+        return self.work.output
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +84,8 @@ class DryRuns:
             message = f"It is {pipeline.state.value}: it cannot be evaluated."
             raise IllegalState(message, pipeline.state.name)
         found = await Versions(PIPELINE, self.access).read_named(pipeline, version)
-        output = await self._run(partial(pin_plan, self.access, found), rows)
-        return DryRunResult(found.version, output)
+        work = await self._run(partial(pin_plan, self.access, found), rows)
+        return DryRunResult(found.version, work)
 
     async def run_draft(
         self, group: GroupPath | None, transformer: Transformer, rows: Rows
@@ -84,33 +99,51 @@ class DryRuns:
         await self.access.require_group(group)
         draft = _draft_pipeline(group, transformer)
         try:
-            output = await self._run(partial(pin_draft, self.access, draft), rows)
+            work = await self._run(partial(pin_draft, self.access, draft), rows)
         except Invalid as invalid:
             raise Invalid([_name_draft(problem) for problem in invalid.problems]) from None
-        return DryRunResult(None, output)
+        return DryRunResult(None, work)
 
-    async def _run(self, pin: Callable[[], Awaitable[PinnedPlan]], rows: Rows) -> InlineOutput:
+    async def explain(self, ran: DryRunResult, number: int) -> ExplainedRow:
+        """Explain what became of a row with a number, counted from 1, also of a rejected one.
+
+        Raises NotFound if there is no such row, and NotPermitted if the formulas use what the
+        caller does not see.
+        """
+        work = ran.work
+        if not 1 <= number <= len(work.rows):
+            message = f"There are {len(work.rows)} rows, and no row {number}."
+            raise NotFound(message, ("row",))
+        await require_full_view(self.access, work.pinned.pins)
+        plan = work.pinned.plan
+        row = read_object(plan, number, work.rows[number - 1])
+        return await explain_input(self.access, plan, work.data, row)
+
+    async def _run(self, pin: Callable[[], Awaitable[PinnedPlan]], rows: Rows) -> DryRunWork:
         if not rows:
             raise Invalid([FieldProblem(["rows"], "must not be empty")])
         data = encode_rows(rows, self.rules)
-        plan = (await _pin_at_rest(pin)).plan
+        pinned = await _pin_at_rest(pin)
+        plan = pinned.plan
         try:
-            program = await self._compile(plan)
+            datasets = await self._load(plan)
+            compiling = partial(compile_program, plan, datasets)
+            program = await run_in_formula_thread(compiling)
         except InputRefused as refused:
             raise IllegalState(refused.problem.message, refused.problem.code) from None
         transform = JsonTransform(program)
         steps = program.cost * len(rows)
-        made = run_charged(self.access.work, steps, transform, single_chunk(data))
-        written = [step.written async for step in made]
+        running = run_charged(self.access.work, steps, transform, single_chunk(data))
+        written = [step.written async for step in running]
         output = b"".join(one.output for one in written)
         errors = b"".join(one.errors for one in written)
-        return await run_in_formula_thread(partial(parse_results, plan, errors, output))
+        parse = partial(parse_results, plan, errors, output)
+        made = await run_in_formula_thread(parse)
+        return DryRunWork(pinned, datasets, rows, made)
 
-    async def _compile(self, plan: TransformPlan) -> Program:
+    async def _load(self, plan: TransformPlan) -> Mapping[str, KeyedRows]:
         datasets = await find_datasets(self.access.table, plan)
-        tables = PaidTables(self.tables, self.access.work)
-        loaded = await load_rows(datasets, self.files, tables)
-        return await run_in_formula_thread(partial(compile_program, plan, loaded))
+        return await load_rows(datasets, self.files, PaidTables(self.tables, self.access.work))
 
 
 async def _pin_at_rest(pin: Callable[[], Awaitable[PinnedPlan]]) -> PinnedPlan:

@@ -1,5 +1,6 @@
 """Explanations of output rows: their formulas run again, with what the execution had pinned."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.kept_rows.records import KeptRow
 from penstock.datastore.objects.port import Files
 from penstock.formula.checking.check import Surroundings
+from penstock.formula.core.datasets import KeyedRows
 from penstock.formula.core.values import FormulaParameter, Scalar
 from penstock.formula.explain import explain
 from penstock.transform.plan import (
@@ -40,7 +42,6 @@ class ExplainedOutput(NamedTuple):
 class ExplainedRow(NamedTuple):
     """The input of a row, and an explanation of each of its outputs."""
 
-    execution: Execution
     input: InputRow
     outputs: tuple[ExplainedOutput, ...]
 
@@ -74,7 +75,7 @@ class ExplainRows:
             raise IllegalState(message, execution.state.name)
         if not 1 <= number <= execution.succeeded:
             raise NotFound(f"The output has {execution.succeeded} rows, and no row {number}.")
-        await require_full_view(self.access, execution)
+        await require_full_view(self.access, execution.pins)
         plan = await find_plan(self.access.table, execution.id)
         content = await self.files.stat(read_key(execution))
         rejected = await self.files.stat(errors_key(execution))
@@ -88,32 +89,39 @@ class ExplainRows:
             data = await load_rows(datasets, self.files, tables)
         except InputRefused as refused:
             raise IllegalState(refused.problem.message, refused.problem.code) from None
-        outputs = await self._explain_steps(plan, PinnedDatasets(plan.datasets, data), found)
-        return ExplainedRow(execution, found, outputs)
+        return await explain_input(self.access, plan, data, found)
 
-    async def _explain_steps(
-        self, plan: TransformPlan, datasets: PinnedDatasets, input: InputRow
-    ) -> tuple[ExplainedOutput, ...]:
-        parameters = tuple(FormulaParameter(c.key, c.type, c.required) for c in plan.columns)
-        library, earlier = PinnedCalculations(plan.calls), dict[str, Scalar]()
-        found: list[ExplainedOutput] = []
-        for step in plan.steps:
-            self.access.work.spend_more(formula_units(len(step.formula)))
-            keys = frozenset(earlier)
-            around = Surroundings(parameters, step.type, library, None, keys)
-            explained = partial(
-                explain,
-                step.formula,
-                around,
-                input.entries,
-                datasets,
-                dict(earlier),
-                most_parts=MAX_PARTS,
-            )
-            shown = await show_explanation(explained, self.access.work)
-            found.append(ExplainedOutput(step.name, step.formula, shown))
-            _remember(earlier, step, shown)
-        return tuple(found)
+
+async def explain_input(
+    access: Access, plan: TransformPlan, data: Mapping[str, KeyedRows], input: InputRow
+) -> ExplainedRow:
+    """Explain what a plan makes of an input row, up to the first formula that fails.
+
+    `data` has the rows of the datasets.
+    """
+    datasets = PinnedDatasets(plan.datasets, data)
+    parameters = tuple(FormulaParameter(c.key, c.type, c.required) for c in plan.columns)
+    library, earlier = PinnedCalculations(plan.calls), dict[str, Scalar]()
+    found: list[ExplainedOutput] = []
+    for step in plan.steps:
+        access.work.spend_more(formula_units(len(step.formula)))
+        keys = frozenset(earlier)
+        around = Surroundings(parameters, step.type, library, None, keys)
+        explained = partial(
+            explain,
+            step.formula,
+            around,
+            input.entries,
+            datasets,
+            dict(earlier),
+            most_parts=MAX_PARTS,
+        )
+        shown = await show_explanation(explained, access.work)
+        found.append(ExplainedOutput(step.name, step.formula, shown))
+        if shown.failure is not None:
+            break
+        _remember(earlier, step, shown)
+    return ExplainedRow(input, tuple(found))
 
 
 def _remember(earlier: dict[str, Scalar], step: FormulaStep, shown: ExplainedFormula) -> None:

@@ -99,7 +99,7 @@ class ExternalWorkers:
         if message := name_problem(worker, MAX_WORKER):
             raise Invalid([FieldProblem(["worker"], message)])
         execution = await self._read_permitted(id)
-        await require_full_view(self.access, execution)
+        await require_full_view(self.access, execution.pins)
         await self._require_csv_alone(execution)
         name = f"{self.access.caller.user_id}: {worker}"
         claimed = await self._claims.claim(execution, name)

@@ -3,7 +3,7 @@
 Counts are those of `transform.csv_transform`.
 """
 
-from collections.abc import AsyncIterable, Sequence
+from collections.abc import AsyncIterable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -80,15 +80,20 @@ async def _find_record(finder: "_RowFinder", data: AsyncIterable[bytes]) -> Inpu
 def _find_object(
     data: bytes, plan: TransformPlan, rejected: frozenset[int], number: int
 ) -> InputRow | None:
-    names = columns_by_heading(plan.columns)
     left = number
     for n, row in enumerate(_DECODER.decode(data), 1):
         left -= n not in rejected
         if not left:
-            places = {name: names.get(name.strip()) for name in row}
-            keys = {name: plan.columns[n].key for name, n in places.items() if n is not None}
-            return InputRow(n, {key: row[name] for name, key in keys.items()})
+            return read_object(plan, n, row)
     return None
+
+
+def read_object(plan: TransformPlan, number: int, row: Mapping[str, Any]) -> InputRow:
+    """Read a row of a request, which has this number."""
+    names = columns_by_heading(plan.columns)
+    places = {name: names.get(name.strip()) for name in row}
+    keys = {name: plan.columns[n].key for name, n in places.items() if n is not None}
+    return InputRow(number, {key: row[name] for name, key in keys.items()})
 
 
 class _RowFinder:

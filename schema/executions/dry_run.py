@@ -6,6 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.executions.dry_run import DryRunResult
 from penstock.datastore.resources.version_labels.labels import VersionName
 from penstock.datastore.roles import GroupPath
 from penstock.schema.core.context import Info, unset_to_none
@@ -22,6 +23,7 @@ from penstock.schema.core.scalars import JSON
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.inline_results import InlineResults, inline_results
 from penstock.schema.executions.inline_rows import require_objects
+from penstock.schema.executions.row_explanations import RowExplanation, show_row
 from penstock.schema.resources.transformers import TransformerInput
 
 PRICE = price_metadata(100)
@@ -35,6 +37,24 @@ class EvaluatePipelinePayload:
     results: InlineResults = strawberry.field(
         description="The outputs of the rows, and the problems of those that were rejected."
     )
+    ran: strawberry.Private[DryRunResult]
+
+    @strawberry.field(
+        metadata=PRICE,
+        description="The steps by which one of the rows comes to its values, up to the first "
+        "formula that fails. The caller must see the calculations and reference datasets that they "
+        "use.",
+    )
+    @staticmethod
+    async def explanation(
+        payload: strawberry.Parent["EvaluatePipelinePayload"],
+        info: Info,
+        row: Annotated[
+            int, strawberry.argument(description="The number of the row, counted from 1.")
+        ],
+    ) -> RowExplanation:
+        runs = info.context.session.executions.dry_runs
+        return show_row(await runs.explain(payload.ran, row))
 
 
 EvaluatePipelineResult = Annotated[
@@ -109,4 +129,5 @@ class DryRunQuery:
             ran = await runs.run_draft(unset_to_none(input.group), draft.record(), rows)
         else:
             raise Invalid([FieldProblem(["id"], "give either `id` or `draft`")])
-        return EvaluatePipelinePayload(version=ran.version, results=inline_results(ran.output))
+        results = inline_results(ran.output)
+        return EvaluatePipelinePayload(version=ran.version, results=results, ran=ran)

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "37fb41d29f5613e45780b1fd650a94e7bf958bff4ecb63aa3adb33618761dac7"
+STRUCTURE = "d82aa51ceee1b6e3e509c04f7d145578c97b9af07210a3b1be7263a11601d226"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -130,3 +130,53 @@ async def test_a_bad_request_is_refused_with_its_place(
     await ask.create_groups()
     told = await ask.input(DRY_RUN, **input)
     assert (told["code"], told["path"]) == (code, path)
+
+
+EXPLAINED = """query($input: EvaluatePipelineInput!, $row: Int!) { evaluatePipeline(input: $input) {
+  ...on UserError { code }
+  ...on EvaluatePipelinePayload { explanation(row: $row) { row input
+    outputs { key explanation {
+      value { text } error { code } parts { text value { text } } } } } } } }"""
+
+
+@pytest.mark.parametrize("subject", ["saved", "draft"])
+async def test_each_row_is_explained_step_by_step(ask: Ask, subject: str) -> None:
+    pipeline = await create_pipeline(ask)
+    chosen = {"id": pipeline} if subject == "saved" else {"draft": TRIPS, "group": "/usa"}
+    given = {"input": {**chosen, "rows": ROWS}}
+    first = (await ask(EXPLAINED, {**given, "row": 1})).value["explanation"]
+    assert (first["row"], first["input"]) == (1, {"distance": 12.5, "fuel": "gas"})
+    assert [one["explanation"]["value"]["text"] for one in first["outputs"]] == ["25", "true"]
+    parts = first["outputs"][0]["explanation"]["parts"]
+    assert (parts[0]["value"]["text"], len(parts) > 1) == ("25", True)
+    rejected = (await ask(EXPLAINED, {**given, "row": 2})).value["explanation"]
+    (failed,) = rejected["outputs"]
+    assert failed["explanation"]["error"] == {"code": "INVALID_INPUT"}
+    for row in (0, 4):
+        refused = await ask(EXPLAINED, {**given, "row": row})
+        assert refused.errors[0]["extensions"]["code"] == "NOT_FOUND"
+
+
+async def test_whoever_does_not_see_a_calculation_gets_no_explanation(ask: Ask) -> None:
+    await ask.create_groups()
+    calculation = {
+        "formula": ":x * 3",
+        "parameters": [{"index": 0, "key": "x", "type": "NUMBER"}],
+        "outputs": [{"index": 0, "type": "NUMBER"}],
+    }
+    create = """mutation($input: CreateCalculationInput!) { createCalculation(input: $input) {
+      __typename } }"""
+    await ask.input(create, group="/usa", name="tripled", **calculation)
+    outputs = [{"index": 0, "key": "thrice", "type": "NUMBER"}]
+    transforms = [{"index": 0, "formula": "#tripled(:distance)", "outputs": outputs}]
+    transformer = {"parameters": [TRIPS["parameters"][0]], "transforms": transforms}
+    pipeline = await ask.make("/usa", "Thrice", transformer=transformer)
+    grant = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) {
+      __typename } }"""
+    await ask.input(grant, id=pipeline, group="/eu")
+    given = {"input": {"id": pipeline, "rows": [{"distance": 2}]}, "row": 1}
+    assert (await ask(EXPLAINED, given)).value["explanation"]["input"] == {"distance": 2}
+    refused = await ask(EXPLAINED, given, STRANGER)
+    assert refused.errors[0]["extensions"]["code"] == "FORBIDDEN"
+    ran = await ask.input(DRY_RUN, STRANGER, id=pipeline, rows=[{"distance": 2}])
+    assert ran["results"]["rows"] == [{"thrice": 6}]
