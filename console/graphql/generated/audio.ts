@@ -25,7 +25,7 @@ import type {
 } from "./types";
 
 export const AudioChoices: Operation<AudioChoicesQuery, AudioChoicesQueryVariables> = {
-  id: "9325f233027c2389380cb550a438eccd48fb57fef85c233e98960f5fb3793e21",
+  id: "450937d3de85f4273fe6ea76d9c233d91fbf08087c3975d68d0d11a51eb734fd",
   name: "AudioChoices",
 };
 export const Tracks: Operation<TracksQuery, TracksQueryVariables> = {
@@ -33,7 +33,7 @@ export const Tracks: Operation<TracksQuery, TracksQueryVariables> = {
   name: "Tracks",
 };
 export const PlaylistTracks: Operation<PlaylistTracksQuery, PlaylistTracksQueryVariables> = {
-  id: "d2cb34c2af563c9e590ecfeebb63894ffd102a253346cc066e07435240066dfb",
+  id: "656f4a8d1abbbf727c0c661698e15bec7e23639f3aa7fb5d235ef4a6630a6303",
   name: "PlaylistTracks",
 };
 export const CreatePlaylist: Operation<CreatePlaylistMutation, CreatePlaylistMutationVariables> = {

@@ -168,11 +168,13 @@ export type CreatePipelineInput = {
   idempotencyKey?: string | null | undefined;
 };
 
-/** The playlist to create; it has no entries at first. */
+/** The playlist to create. It has no entries at first, or a rule that chooses them. */
 export type CreatePlaylistInput = {
   /** The name of the playlist: 1 to 128 characters. Several playlists may have the same name. */
   name: string;
-  /** A key chosen by the client. The same key with the same name within a day returns the same playlist instead of creating another. */
+  /** The rule of a smart playlist, which has no entries of its own. If left out, tracks are added to the playlist. */
+  rule?: PlaylistRuleInput | null | undefined;
+  /** A key chosen by the client. The same key with the same input within a day returns the same playlist instead of creating another. */
   idempotencyKey?: string | null | undefined;
 };
 
@@ -660,6 +662,18 @@ export type ParameterInput = {
   required?: boolean;
 };
 
+/** The rule of a smart playlist: a filter, an order, and the most tracks. */
+export type PlaylistRuleInput = {
+  /** The filter; all tracks if left out. */
+  filter?: TrackFilterInput | null | undefined;
+  /** The order of the tracks. */
+  order: TrackOrder;
+  /** A text of at most 128 characters that draws the order RANDOM, always the same one; if left out, each day in UTC has another order. */
+  seed?: string | null | undefined;
+  /** The most tracks, the first ones of the order: 1 to 10000. */
+  limit?: number | null | undefined;
+};
+
 /** The kinds of things that quotas limit. New kinds may be added. */
 export type QuotaKind =
   /** Pipelines, calculations and reference datasets, counted together. */
@@ -969,6 +983,77 @@ export type TimestampForm =
   | "ISO_8601"
   /** The number of milliseconds since 1970, in UTC. */
   | "EPOCH_MILLISECONDS";
+
+/** A filter of tracks, all of whose conditions hold. A rule has at most 20 filters, with those inside others, and a list at most 20 names. */
+export type TrackFilterInput = {
+  /** The genres of which a track has one; upper and lower case are the same. No condition if left out. */
+  genres?: Array<string> | null | undefined;
+  /** The names of artists, one of whom is an artist of the track or of its album. No condition if left out. */
+  artists?: Array<string> | null | undefined;
+  /** The names of albums, one of which is that of the track. No condition if left out. */
+  albums?: Array<string> | null | undefined;
+  /** The beginning of the title; case and accents make no difference. No condition if left out. */
+  titleStartsWith?: string | null | undefined;
+  /** Beginnings of words of the title, in any order, as in `NameFilter`. No condition if left out. */
+  titleContains?: string | null | undefined;
+  /** A part of the key of the object; upper and lower case are the same. No condition if left out. */
+  path?: string | null | undefined;
+  /** The earliest year; a track without a year has none. No condition if left out. */
+  fromYear?: number | null | undefined;
+  /** The latest year; a track without a year has none. No condition if left out. */
+  toYear?: number | null | undefined;
+  /** True for favourites, false for tracks that are none. No condition if left out. */
+  favourite?: boolean | null | undefined;
+  /** The lowest rating; a track that the caller has not rated has 0. No condition if left out. */
+  minRating?: number | null | undefined;
+  /** The highest rating; a track that the caller has not rated has 0. No condition if left out. */
+  maxRating?: number | null | undefined;
+  /** The smallest number of counted plays. No condition if left out. */
+  minPlays?: number | null | undefined;
+  /** The largest number of counted plays. No condition if left out. */
+  maxPlays?: number | null | undefined;
+  /** The time at or after which the latest counted play began, in UTC. No condition if left out. */
+  playedSince?: string | null | undefined;
+  /** The days before now within which it began: 1 to 36500. No condition if left out. */
+  playedWithinDays?: number | null | undefined;
+  /** The time at or after which the track was added, in UTC. No condition if left out. */
+  addedSince?: string | null | undefined;
+  /** The days before now within which it was added: 1 to 36500. No condition if left out. */
+  addedWithinDays?: number | null | undefined;
+  /** Filters of which one must match. No condition if left out. */
+  anyOf?: Array<TrackFilterInput> | null | undefined;
+  /** Filters of which none may match. No condition if left out. */
+  noneOf?: Array<TrackFilterInput> | null | undefined;
+};
+
+/** The order of the tracks of a smart playlist. */
+export type TrackOrder =
+  /** By title, without a leading article. */
+  | "TITLE"
+  /** By the first artist, then by year, album, disc number and track number. */
+  | "ARTIST"
+  /** By album, disc number and track number. */
+  | "ALBUM"
+  /** By year, the latest first, then by album. */
+  | "YEAR"
+  /** By the time when the tracks were added, the latest first. */
+  | "NEWEST"
+  /** By the time when the tracks were added, the earliest first. */
+  | "OLDEST"
+  /** By the number of counted plays, the most first. */
+  | "MOST_PLAYED"
+  /** By the number of counted plays, the fewest first. */
+  | "LEAST_PLAYED"
+  /** By the latest counted play, the latest first; tracks that were never played come last. */
+  | "RECENTLY_PLAYED"
+  /** By the latest counted play, the earliest first; tracks that were never played come before them. */
+  | "LEAST_RECENTLY_PLAYED"
+  /** By rating, the highest first; tracks without one come last. */
+  | "HIGHEST_RATED"
+  /** By the time when the tracks became favourites, the latest first; other tracks come last. */
+  | "LATEST_FAVOURITE"
+  /** In an order that the seed draws, or that is another one on each day in UTC. */
+  | "RANDOM";
 
 /** A formula and the output column that it fills. */
 export type TransformInput = {
@@ -1556,7 +1641,14 @@ export type AudioChoicesQuery = {
   artists: { nodes: Array<{ id: string; name: string; count: number }> };
   albums: { nodes: Array<{ id: string; name: string; count: number }> };
   genres: { nodes: Array<{ name: string; count: number }> };
-  playlists: { nodes: Array<{ id: string; name: string; entryCount: number }> };
+  playlists: {
+    nodes: Array<{
+      id: string;
+      name: string;
+      entryCount: number;
+      rule: { order: TrackOrder } | null;
+    }>;
+  };
 };
 
 export type TracksQueryVariables = Exact<{
@@ -1592,6 +1684,7 @@ export type PlaylistTracksQuery = {
     id: string;
     name: string;
     version: number;
+    rule: { order: TrackOrder } | null;
     entries: {
       nodes: Array<{
         id: string;

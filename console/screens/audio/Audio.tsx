@@ -85,7 +85,7 @@ export default function Audio() {
             <TrackList
               title={filter.album ?? filter.artist ?? filter.genre ?? "All tracks"}
               filter={filter}
-              playlists={choices.data?.playlists.nodes ?? []}
+              playlists={choices.data?.playlists.nodes.filter(({ rule }) => !rule) ?? []}
             />
           </section>
         )}

@@ -64,6 +64,9 @@ export function PlaylistEntries({ id }: { id: string }) {
                 <Play size={16} aria-hidden /> Play all
               </button>
             </div>
+            {playlist.rule ? (
+              <p className="small muted">The rule of this playlist chooses its tracks.</p>
+            ) : null}
             {move.error?.code === "CONFLICT" ? (
               <p role="alert" className="note note-warn">
                 Somebody changed the list meanwhile. It is shown as it is now; move the track again.
@@ -73,7 +76,11 @@ export function PlaylistEntries({ id }: { id: string }) {
             {remove.error ? <Problem error={remove.error} /> : null}
             {entries.length === 0 ? (
               <Empty title="Nothing in this list yet">
-                <p>Choose an album or an artist at the side, and add all of it or single tracks.</p>
+                <p>
+                  {playlist.rule
+                    ? "No track of the library matches the rule of this playlist."
+                    : "Choose an album or an artist at the side, and add all of it or single tracks."}
+                </p>
               </Empty>
             ) : null}
             <ol className="cards" aria-label="Entries">
@@ -83,7 +90,7 @@ export function PlaylistEntries({ id }: { id: string }) {
                   <li
                     key={entry.id}
                     className={`card row middle ${dragged === index ? "chosen" : ""}`}
-                    draggable
+                    draggable={!playlist.rule}
                     onDragStart={() => setDragged(index)}
                     onDragOver={(event) => event.preventDefault()}
                     onDrop={(event) => drop(event, index)}
@@ -93,23 +100,27 @@ export function PlaylistEntries({ id }: { id: string }) {
                       <br />
                       <span className="small muted">{entry.audio?.displayArtist}</span>
                     </span>
-                    <EntryButton
-                      name={`Move ${title} up`}
-                      Icon={ArrowUp}
-                      isBusy={move.isPending}
-                      onClick={() => moveTo(index, index - 1)}
-                    />
-                    <EntryButton
-                      name={`Move ${title} down`}
-                      Icon={ArrowDown}
-                      isBusy={move.isPending}
-                      onClick={() => moveTo(index, index + 1)}
-                    />
-                    <EntryButton
-                      name={`Remove ${title}`}
-                      Icon={Trash2}
-                      onClick={() => remove.mutate({ input: { id, entryIds: [entry.id] } })}
-                    />
+                    {playlist.rule ? null : (
+                      <>
+                        <EntryButton
+                          name={`Move ${title} up`}
+                          Icon={ArrowUp}
+                          isBusy={move.isPending}
+                          onClick={() => moveTo(index, index - 1)}
+                        />
+                        <EntryButton
+                          name={`Move ${title} down`}
+                          Icon={ArrowDown}
+                          isBusy={move.isPending}
+                          onClick={() => moveTo(index, index + 1)}
+                        />
+                        <EntryButton
+                          name={`Remove ${title}`}
+                          Icon={Trash2}
+                          onClick={() => remove.mutate({ input: { id, entryIds: [entry.id] } })}
+                        />
+                      </>
+                    )}
                   </li>
                 );
               })}
