@@ -3,12 +3,13 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.kept_rows.part_list import read_head, read_parts
-from penstock.datastore.kept_rows.write_part import rows_folder
+from penstock.datastore.kept_rows.write_part import PartWriter, rows_folder
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import (
@@ -52,6 +53,27 @@ async def test_wherever_a_worker_dies_the_rows_appear_together_and_once(
         assert (await read_head(store.table, pipeline.id)).commits == len(parts)
         assert await faults(store.table) == []
     assert deaths >= 10
+
+
+async def test_a_worker_that_was_believed_dead_adds_no_rows(
+    store: Store, pipeline: Pipeline, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await ready_execution(store, pipeline, plant_file([("a", 1), ("b", 2)]))
+    write, heirs = PartWriter._store, list[str]()
+
+    async def write_late(writer: PartWriter, *arguments: Any) -> None:
+        await write(writer, *arguments)
+        if not heirs:
+            heirs.append("heir")
+            watch.move(MINUTES)
+            assert await store.execution_worker("heir").run_all() == 1
+
+    monkeypatch.setattr(PartWriter, "_store", write_late)
+    await store.execution_worker("slow").run_all()
+    (part,) = await read_parts(store.table, pipeline.id)
+    assert (heirs, part.file.rpartition("/")[2]) == (["heir"], f"{made.id}-2.parquet")
+    assert await read_kwh(store, pipeline) == {"a": "1", "b": "2"}
+    assert await faults(store.table) == []
 
 
 async def test_executions_that_end_at_once_are_commits_one_after_another(
