@@ -9,7 +9,11 @@ from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import LimitExceeded, NotFound
 from penstock.datastore.playlists.add_entries import artist_credit
 from penstock.datastore.playlists.change_target import total_duration
-from penstock.datastore.playlists.formats.document import FileTrack, PlaylistDocument
+from penstock.datastore.playlists.formats.document import (
+    MAX_DURATION_MS,
+    FileTrack,
+    PlaylistDocument,
+)
 from penstock.datastore.playlists.order import EntryOrder
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.track_matching import read_tracks
@@ -70,7 +74,8 @@ def _export_track(entry: Entry, audio: Audio | NotFound, urls: Mapping[str, str]
             title=entry.title,
             creator=entry.artist,
             album=entry.album,
-            duration_ms=entry.duration_ms,
+            # Earlier releases read longer ones.
+            duration_ms=entry.duration_ms and min(entry.duration_ms, MAX_DURATION_MS),
         )
     return FileTrack(
         id=audio.id,

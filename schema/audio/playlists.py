@@ -24,7 +24,7 @@ from penstock.schema.core.relay import (
     read_connection,
     record_type_check,
 )
-from penstock.schema.core.scalars import DateTime, Long
+from penstock.schema.core.scalars import DateTime, Long, bound_int
 from penstock.schema.engine.cost import price_metadata
 
 strawberry.enum(PlaylistFormat, description="The format of a playlist file.")
@@ -64,11 +64,17 @@ class PlaylistEntry:
     album: str | None = strawberry.field(
         description="The album of the track at the time when the entry was added."
     )
-    duration_ms: int | None = strawberry.field(
-        description="The length of the track at the time when the entry was added, in milliseconds."
-    )
     added_at: DateTime = strawberry.field(description="The time when the entry was added, in UTC.")
     added_by: str = strawberry.field(description="The id of the user who added the entry.")
+
+    @strawberry.field(
+        metadata=price_metadata(0),
+        description="The length of the track at the time when the entry was added, in "
+        "milliseconds; of an import of an earlier release, at most 2147483647.",
+    )
+    @staticmethod
+    def duration_ms(entry: strawberry.Parent[records.Entry]) -> int | None:
+        return None if entry.duration_ms is None else bound_int(entry.duration_ms)
 
     @strawberry.field(
         graphql_type=Audio | None,

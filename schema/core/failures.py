@@ -17,7 +17,7 @@ from penstock.schema.core.any_resource import AnyResource
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.quotas import QuotaKind
 from penstock.schema.core.relay import GlobalId
-from penstock.schema.core.scalars import Long
+from penstock.schema.core.scalars import Long, bound_int
 
 _NODE_TYPES = {"G": "Group", **{kind.letter: kind.title for kind in KINDS}}
 
@@ -212,8 +212,12 @@ class InUse(UserError):
 @strawberry.type(description="The change would exceed a documented limit.")
 class LimitExceeded(UserError):
     limit: str = strawberry.field(description="The name of the limit.")
-    maximum: int = strawberry.field(description="The largest number that the limit allows.")
-    actual: int = strawberry.field(description="The number that there would be after the change.")
+    maximum: int = strawberry.field(
+        description="The largest number that the limit allows; 2147483647 for a larger one."
+    )
+    actual: int = strawberry.field(
+        description="The number that there would be after the change; 2147483647 for a larger one."
+    )
 
 
 @strawberry.type(
@@ -331,8 +335,8 @@ class _LimitExceeded(strawberry.ExceptionHandler[errors.LimitExceeded, LimitExce
             code=exception.code,
             path=exception.path,
             limit=exception.limit,
-            maximum=exception.maximum,
-            actual=exception.actual,
+            maximum=bound_int(exception.maximum),
+            actual=bound_int(exception.actual),
         )
 
 

@@ -34,6 +34,14 @@ from penstock.schema.core.json_scalar import (
 MAX_NUMBER: Final = 1_200
 """The maximum length of a number literal; formulas accept 1,000 digits."""
 
+MAX_INT: Final = 2**31 - 1
+"""The largest number of the type Int."""
+
+
+def bound_int(number: int) -> int:
+    """Return a number, or the largest of the type Int in the place of a larger one."""
+    return min(number, MAX_INT)
+
 
 def read_row(value: object) -> dict[str, object]:
     """Read the value of a variable; a float is not converted, and the formula checks it."""

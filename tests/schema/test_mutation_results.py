@@ -30,6 +30,7 @@ from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.port import Item, Put, Update, Value
 from penstock.schema import schema
 from penstock.schema.core.relay import GlobalId
+from penstock.schema.core.scalars import MAX_INT
 from penstock.schema.engine.documents import core_schema
 from penstock.schema.resources.any_kind import find_kind
 from tests.datastore.ngsi.sample_destinations import open_embedded
@@ -71,7 +72,6 @@ NEVER = {
     (union, "LimitExceeded")
     for union in (
         "CreateAudioUploadResult",
-        "CreateDatasetUploadResult",
         "CreatePlaylistUploadResult",
         "RetryExecutionResult",
     )
@@ -403,6 +403,14 @@ CASES["CreateDatasetUploadResult", "QuotaExceeded"] = Case(
     None,
     UPLOADS,
     COLLECTOR,
+)
+CASES["CreateDatasetUploadResult", "LimitExceeded"] = Case(
+    "createDatasetUpload",
+    {"group": "/usa", "maxBytes": 2**40},
+    "LIMIT_EXCEEDED",
+    ["maxBytes"],
+    {"limit": "bytes of a dataset", "actual": MAX_INT},
+    USA,
 )
 CASES["CreateDatasetUploadResult", "NotPermitted"] = Case(
     "createDatasetUpload", {"group": "/usa"}, "FORBIDDEN", None, {}, READER

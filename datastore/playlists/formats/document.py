@@ -17,7 +17,9 @@ MAX_CHARACTERS: Final = 8_000_000
 MAX_TRACKS: Final = 10_000
 MAX_TEXT: Final = 1_024
 MAX_LOCATION: Final = 4_096
-MAX_DURATION_MS: Final = 10**10
+MAX_DURATION_MS: Final = 2**31 - 1
+"""The largest number that the type Int of an entry's length can hold."""
+
 AUDIO: Final = "audio:"
 """The scheme of the URIs that name a track of the library by its id."""
 

@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from penstock.datastore.playlists import export
+from penstock.datastore.playlists.formats import document, m3u
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import GlobalId, parse_key
 from tests.datastore.audio.sample_transcoder import key_behind
@@ -147,6 +148,30 @@ async def test_what_the_library_has_not_is_told_and_kept_if_wanted(ask: Ask, sto
     assert await titles_of(ask, kept["playlist"]["id"]) == ["a", "Nothing"]
     left = await ask.input(IMPORT, **input)
     assert await titles_of(ask, left["playlist"]["id"]) == ["a"]
+
+
+async def test_a_length_that_an_earlier_release_read_is_one_that_can_be_shown_and_exported(
+    ask: Ask,
+) -> None:
+    text = "#EXTM3U\n#EXTINF:3000000,Nobody - Nothing\nnone.mp3\n"
+    input = {"format": "M3U8", "text": text, "name": "Mix", "keepUnmatched": True}
+    shown = "query($id: ID!) { playlist(id: $id) { entries { nodes { durationMs } } } }"
+    read = await ask.input(IMPORT, **input)
+    found = (await ask(shown, {"id": read["playlist"]["id"]})).value
+    assert found["entries"]["nodes"] == [{"durationMs": None}]
+    with (
+        patch.object(m3u, "MAX_DURATION_MS", 10**10),
+        patch.object(document, "MAX_DURATION_MS", 10**10),
+    ):
+        longer = (await ask.input(IMPORT, **input))["playlist"]["id"]
+    found = (await ask(shown, {"id": longer})).value
+    assert found["entries"]["nodes"] == [{"durationMs": 2**31 - 1}]
+    for format in ("M3U8", "XSPF", "JSPF"):
+        file = (await ask(EXPORT, {"id": longer, "format": format})).value
+        again = await ask.input(
+            IMPORT, format=format, text=file["text"], name="Mix", keepUnmatched=True
+        )
+        assert again["playlist"]["entryCount"] == 1
 
 
 async def test_several_of_a_name_are_told_as_candidates(ask: Ask) -> None:
