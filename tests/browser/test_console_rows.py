@@ -148,7 +148,7 @@ async def test_a_row_is_withdrawn_with_a_reason_and_the_total_moves(visit: Visit
       rows(first: 1, from: $at, where: [{ output: "plant", eq: "Tampa" }]) { nodes { key } } } }"""
     found = (await ask(page, FIND))["id"]
     kept: Any = await ask(page, query, id=found, at="2025-03-01T00:00:00Z")
-    assert kept["rows"]["nodes"] == [{"key": ["Tampa", "1743465600000"]}]
+    assert kept["rows"]["nodes"] == [{"key": ["Tampa", "2025-04-01T00:00:00.000Z"]}]
     assert_quiet(visit)
 
 
