@@ -14,14 +14,15 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.group_identity import nearest_group, read_identities
 from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
+from penstock.datastore.errors import FieldProblem, Invalid, NotFound, NotPermitted
 from penstock.datastore.history.rows import Action, entry_about, group_writes
 from penstock.datastore.records import ApiKey, GroupRole
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors
 from penstock.datastore.table.commit import Write, commit
-from penstock.datastore.table.layout import API_KEY
+from penstock.datastore.table.layout import API_KEY, ROSTER
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table, Value
+from penstock.datastore.table.rosters import Roster
 from penstock.datastore.text import is_id, name_problem
 
 PREFIX: Final = "penstock_"
@@ -151,7 +152,6 @@ class ApiKeys:
         now, expires = self.access.clock.now(), datetime.fromisoformat(expires_at)
         if problems := _problems(name, roles, expires - now, self.longest):
             raise Invalid(problems)
-        await self._require_room()
         text = KeyText(self.access.clock.new_id(), secrets.token_urlsafe(_SECRET_BYTES))
         item: Item = {
             **self._item(text),
@@ -161,7 +161,8 @@ class ApiKeys:
             "createdAt": iso_timestamp(now),
             TTL: int(expires.timestamp()),
         }
-        await commit(self.access.table, [Write(Put(item)), *self._history(item, created=True)])
+        made = [Write(Put(item)), *self._history(item, created=True)]
+        await self._roster.add(self.access.table, text.id, made)
         return NewApiKey(_key_record(item), text)
 
     async def page(self, window: Window) -> Slice[ApiKey]:
@@ -222,11 +223,21 @@ class ApiKeys:
         near = {nearest_group(group, found) for group in wanted} - {ROOT}
         return {group: found[group] for group in sorted(near)}
 
-    async def _require_room(self) -> None:
+    @property
+    def _roster(self) -> Roster:
+        """The keys of the caller."""
+        return Roster(
+            ROSTER.key(user=self.access.caller.user_id, kind="keys"),
+            "API keys of a user",
+            MAX_KEYS,
+            lambda key: API_KEY.key(id=key),
+            self._find_listed,
+        )
+
+    async def _find_listed(self) -> list[str]:
         partition = API_KEY.index_partition(user=self.access.caller.user_id)
         page = await self.access.table.query(Query(partition=partition, index=True, limit=MAX_KEYS))
-        if len(page.items) >= MAX_KEYS:
-            raise LimitExceeded("API keys of a user", MAX_KEYS, MAX_KEYS + 1)
+        return [API_KEY.pk.parse(str(item["pk"]))["id"] for item in page.items]
 
 
 def _problems(

@@ -16,12 +16,14 @@ from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.access.vault import Vault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.records import BucketConnection, ConnectionKind
-from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
+from penstock.datastore.errors import FieldProblem, Invalid, NotFound, NotPermitted
 from penstock.datastore.objects.port import Credentials
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import load, read_or_report, read_rows
-from penstock.datastore.table.layout import CONNECTION
+from penstock.datastore.table.layout import CONNECTION, ROSTER
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Delete, Item, Put, Query, Range
+from penstock.datastore.table.rosters import Roster
 from penstock.datastore.text import is_id, name_problem
 
 MAX_NAME: Final = 128
@@ -167,16 +169,27 @@ class BucketConnections:
             raise Invalid(problems)
         if connection.endpoint is not None:
             self.rules.check(connection.endpoint)
-        await gather(self._require_free_slot(), self._require_host(connection.endpoint))
+        held, hosted = self._roster.require_room(self.access.table), connection.endpoint
+        await gather(held, self._require_host(hosted))
 
     async def _require_host(self, endpoint: str | None) -> None:
         if endpoint is not None:
             await self.rules.check_host(endpoint)
 
-    async def _require_free_slot(self) -> None:
+    @property
+    def _roster(self) -> Roster:
+        """The connections of the caller."""
+        return Roster(
+            ROSTER.key(user=self._user, kind="connections"),
+            "connections of a user",
+            MAX_CONNECTIONS,
+            lambda one: CONNECTION.key(user=self._user, connection=one),
+            self._find_listed,
+        )
+
+    async def _find_listed(self) -> list[str]:
         held = await self.page(Window(size=MAX_CONNECTIONS))
-        if len(held.entries) >= MAX_CONNECTIONS:
-            raise LimitExceeded("connections of a user", MAX_CONNECTIONS, MAX_CONNECTIONS + 1)
+        return [one.id for _, one in held.entries]
 
     def _require_token(self) -> None:
         if self.access.caller.api_key is not None:
@@ -201,7 +214,7 @@ class BucketConnections:
             **more,
         }
         del item["id"]
-        await self.access.table.write([Put(item)])
+        await self._roster.add(self.access.table, connection.id, [Write(Put(item))])
 
     @property
     def _user(self) -> str:

@@ -23,15 +23,15 @@ from penstock.datastore.errors import (
     VersionConflict,
 )
 from penstock.datastore.groups.states import require_enabled
-from penstock.datastore.jobs.jobs import DatasetLoad, Job, JobKind, new_job, require_few_unfinished
+from penstock.datastore.jobs.few_jobs import begin_job, require_job_room
+from penstock.datastore.jobs.jobs import DatasetLoad, Job, JobKind, new_job
 from penstock.datastore.jobs.leases import JobLease
-from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.records import DatasetContent, ReferenceDataset
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.writing.writer import ResourceWriter, require_state_allows
 from penstock.datastore.roles import Role
 from penstock.datastore.scratch_folders import scratch_folder
-from penstock.datastore.table.commit import Write, commit
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.datastore.text import is_id
 
@@ -73,8 +73,8 @@ class DatasetLoads:
             raise VersionConflict(dataset.version)
         require_state_allows(dataset, {"content": None})
         await require_enabled(self.access, dataset.owner)
-        words = "unfinished loads of datasets"
-        await require_few_unfinished(self.access, JobKind.LOAD_DATASET, MAX_LOADS, words)
+        limit = "unfinished loads of datasets"
+        await require_job_room(self.access, JobKind.LOAD_DATASET, limit, MAX_LOADS)
         problems = [*noted, *dataset_problems(content), *await self._upload_problems(upload)]
         if problems:
             raise Invalid(problems)
@@ -86,7 +86,7 @@ class DatasetLoads:
             keys=content.keys,
         )
         job = new_job(self.access, JobKind.LOAD_DATASET, group=dataset.owner, load=load)
-        await commit(self.access.table, creation_writes(job))
+        await begin_job(self.access, job, limit, MAX_LOADS)
         self.on_job_created(job)
         return job
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import FieldProblem, LimitExceeded
+from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import DatasetColumn, StoredRecord
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.items import load, read_rows, resource_id
@@ -181,17 +181,6 @@ async def unfinished_jobs(table: Table) -> list[UnfinishedJob]:
     """The unfinished jobs, oldest first, at most one page of them."""
     page = await table.query(Query(partition=JOB.index_partition(), index=True))
     return [_read_unfinished(item) for item in page.items]
-
-
-async def require_few_unfinished(access: Access, kind: JobKind, most: int, words: str) -> None:
-    """Raise LimitExceeded for `words` if so many jobs of the kind are unfinished for the caller."""
-    mine = [
-        job
-        for job in await unfinished_jobs(access.table)
-        if job.kind == kind and job.created_by == access.caller.user_id
-    ]
-    if len(mine) >= most:
-        raise LimitExceeded(words, most, len(mine) + 1)
 
 
 def _read_unfinished(item: Attributes) -> UnfinishedJob:

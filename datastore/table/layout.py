@@ -159,6 +159,7 @@ TAG_KEY_COUNT = row("TA:{group}:{key~}", "TA:{kind}", "TA:{group}:{kind}")
 TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
+ROSTER = row("RO:{user}", "RO:{kind}")
 SECRET = row("K:{name}", "K")
 SCHEMA_MARKER = row("SM", "SM")
 JOB = row("J:{id}", "J", "J:pending")
@@ -260,6 +261,7 @@ ROWS = (
     TAG_KEY_COUNT,
     IDEMPOTENCY,
     API_KEY,
+    ROSTER,
     SECRET,
     SCHEMA_MARKER,
     JOB,

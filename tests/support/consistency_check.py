@@ -28,6 +28,7 @@ NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NG:", "NH:", "NM:", "NP:", "NR:", "N
 OWN_FACTS = (
     "IK:",
     "AK:",
+    "RO:",
     "K:",
     "SM",
     "J:",

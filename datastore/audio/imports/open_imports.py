@@ -13,7 +13,7 @@ from penstock.datastore.jobs.jobs import Job, find_jobs
 from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.layout import OPEN_IMPORTS
-from penstock.datastore.table.port import Compare, Item, Key, Missing, Put
+from penstock.datastore.table.rosters import NamedThings, read_roster
 
 MAX_JOBS: Final = 8
 """Most jobs about one library that have not ended."""
@@ -42,10 +42,9 @@ async def begin_library_job(
 
 @dataclass(frozen=True, slots=True)
 class OpenImports:
-    """The jobs of a library that have not ended, as they were read at a revision of the row."""
+    """The jobs of a library that have not ended, as they were read from their roster."""
 
-    key: Key
-    revision: int
+    named: NamedThings
     jobs: Mapping[str, Job]
 
     def find(self, is_wanted: Callable[[Job], bool]) -> Job | None:
@@ -54,17 +53,13 @@ class OpenImports:
 
     def adding_write(self, job: Job) -> Write:
         """The write that adds a job; it raises StaleRead after any other change of the row."""
-        unchanged = Compare("revision", "=", self.revision) if self.revision else Missing()
-        row: Item = {"revision": self.revision + 1, "jobs": [*self.jobs, job.id]}
-        return Write(Put({"pk": self.key.pk, "sk": self.key.sk, **row}, unchanged))
+        return self.named.replacing_write([*self.jobs, job.id])
 
 
 async def read_open_imports(access: Access) -> OpenImports:
     """Read the open jobs of the caller's library: `pk = UI:<user>, sk = UI`, then the jobs."""
     key = OPEN_IMPORTS.key(user=access.caller.user_id)
-    row = (await access.table.get([key], consistent=True)).items.get(key, {})
-    listed = row.get("jobs", [])
-    ids = [str(id) for id in listed] if isinstance(listed, list | tuple) else []
-    found = {job.id: job for job in await find_jobs(access.table, ids) if job is not None}
+    named = await read_roster(access.table, key, "jobs")
+    found = {job.id: job for job in await find_jobs(access.table, named.ids) if job is not None}
     going = {id: job for id, job in found.items() if not job.is_over}
-    return OpenImports(key, int(str(row.get("revision", 0))), going)
+    return OpenImports(named, going)

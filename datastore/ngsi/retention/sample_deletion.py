@@ -14,9 +14,9 @@ from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.jobs.jobs import Job, JobKind, SampleSpan, new_job, require_few_unfinished
+from penstock.datastore.jobs.few_jobs import begin_job
+from penstock.datastore.jobs.jobs import Job, JobKind, SampleSpan, new_job
 from penstock.datastore.jobs.leases import JobLease, JobLeaseLost
-from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.ngsi.counts import read_open_segments
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Directory, Entity, require_role
@@ -35,7 +35,6 @@ from penstock.datastore.ngsi.rows import arrival_of
 from penstock.datastore.ngsi.run_log import list_lone_runs
 from penstock.datastore.roles import Role
 from penstock.datastore.table import limits
-from penstock.datastore.table.commit import commit
 from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import Attributes, Query, key_of
 
@@ -64,8 +63,6 @@ class SampleDeletions:
         require_role(self.access.caller, Role.ADMIN, of.service, of.path)
         if span.bounds is None:
             raise Invalid([FieldProblem(["to"], "must be later than `from`")])
-        words = "unfinished deletions of samples"
-        await require_few_unfinished(self.access, JobKind.DELETE_SAMPLES, MAX_DELETIONS, words)
         low, high = span.bounds
         chosen = SampleSpan(
             service=of.service,
@@ -77,7 +74,7 @@ class SampleDeletions:
         )
         group = group_of(of.service, of.path)
         job = new_job(self.access, JobKind.DELETE_SAMPLES, group=group, samples=chosen)
-        await commit(self.access.table, creation_writes(job))
+        await begin_job(self.access, job, "unfinished deletions of samples", MAX_DELETIONS)
         self.on_job_created(job)
         return job
 

@@ -1,5 +1,6 @@
 """API keys in the datastore: their rules, their records and their proof."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -352,6 +353,18 @@ async def test_a_user_has_a_hundred_keys_at_most(store: Store) -> None:
     await store.open_session(SUPER).api_keys.create("k", SOUTH_READER, LATER)
     await keys.revoke(first.id)
     await keys.create("k", SOUTH_READER, LATER)
+
+
+@on_sqlite
+async def test_keys_that_are_made_at_one_moment_are_a_hundred_at_most(store: Store) -> None:
+    await fill(store.table, "ann", MAX_KEYS - 2)
+    keys = [store.open_session(ANN).api_keys for _ in range(5)]
+    made = [each.create("k", SOUTH_READER, LATER) for each in keys]
+    ended = await asyncio.gather(*made, return_exceptions=True)
+    refused = [each for each in ended if isinstance(each, BaseException)]
+    assert [type(each) for each in refused] == [LimitExceeded] * 3
+    rows = await contents(store.table)
+    assert sum(key.pk.startswith("AK:") for key in rows) == MAX_KEYS
 
 
 async def fill(table: Table, user: str, count: int) -> None:

@@ -293,6 +293,17 @@ async def test_a_user_has_no_more_connections_than_a_list_shows(
         await connect_bucket(library, "my-music")
 
 
+async def test_connections_that_are_made_at_one_moment_are_no_more_than_may_be(
+    library: AudioLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.datastore.audio.connections.MAX_CONNECTIONS", 2)
+    made = [connect_bucket(library, "my-music") for _ in range(5)]
+    ended = await asyncio.gather(*made, return_exceptions=True)
+    refused = [each for each in ended if isinstance(each, BaseException)]
+    assert [type(each) for each in refused] == [LimitExceeded] * 3
+    assert len((await library.connections.page(Window())).entries) == 2
+
+
 async def test_a_server_that_assumes_no_roles_connects_none(store: Store, table: Table) -> None:
     for buckets in (BucketAccess(LocalVault(b"k" * 32)), BucketAccess()):
         library = listener(Store(table, files=store.files, user_buckets=buckets))

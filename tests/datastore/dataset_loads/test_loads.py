@@ -189,8 +189,10 @@ async def test_who_may_not_update_a_dataset_cannot_load_it(store: Store) -> None
 async def test_a_user_has_few_loads_at_a_time(store: Store) -> None:
     session = await create_groups(store)
     dataset = await lookup_dataset(session, USA, "fuels", gas="2")
-    for _ in range(MAX_LOADS):
-        await begin_load(session, store, dataset)
+    begun = [begin_load(session, store, dataset) for _ in range(MAX_LOADS + 3)]
+    ended = await asyncio.gather(*begun, return_exceptions=True)
+    refused = [each for each in ended if isinstance(each, BaseException)]
+    assert [type(each) for each in refused] == [LimitExceeded] * 3
     with pytest.raises(LimitExceeded, match="unfinished loads"):
         await begin_load(session, store, dataset)
 
