@@ -1,7 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { payloadOf } from "../app/failure";
 import { useAction, useAnswer, useLive } from "../app/queries";
-import { CancelJob, JobLive, Jobs } from "../graphql/generated/parts";
+import { CancelJob, JobDetails, JobLive, Jobs } from "../graphql/generated/parts";
 import type { JobFactsFragment, JobKind } from "../graphql/generated/types";
 import { formatName } from "./format";
 import { StateBadge, Time } from "./marks";
@@ -32,7 +33,35 @@ export function JobList({ group, kind }: JobListProps) {
   );
 }
 
-function JobCard({ job }: { job: JobFactsFragment }) {
+/** One job with live progress, and the problems of its file if it failed. */
+export function FollowedJob({ id }: { id: string }) {
+  const { data, error } = useAnswer(JobDetails, { id });
+  if (error && !data) return <Problem error={error} />;
+  const job = data?.job;
+  if (!job) return null;
+  return (
+    <section aria-label="Job">
+      <ul className="cards">
+        <JobCard job={job}>
+          {job.problems.length > 0 ? (
+            <ul>
+              {job.problems.map(({ message, line, column }, index) => (
+                <li key={index}>
+                  {line == null ? "" : `Line ${line}`}
+                  {column == null ? "" : `, column ${column}`}
+                  {line == null ? "" : ": "}
+                  {message}
+                </li>
+              ))}
+            </ul>
+          ) : null}
+        </JobCard>
+      </ul>
+    </section>
+  );
+}
+
+function JobCard({ job, children }: { job: JobFactsFragment; children?: ReactNode }) {
   const client = useQueryClient();
   const cancel = useAction(CancelJob, (data) => payloadOf(data.cancelJob));
   const isOpen = job.state === "PENDING" || job.state === "RUNNING";
@@ -65,6 +94,7 @@ function JobCard({ job }: { job: JobFactsFragment }) {
         {job.total == null ? "" : ` of ${job.total}`} done; <Time at={job.createdAt} /> by{" "}
         {job.createdBy} {job.message}
       </p>
+      {children}
       {cancel.error ? <Problem error={cancel.error} /> : null}
     </li>
   );

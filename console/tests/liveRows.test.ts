@@ -8,6 +8,7 @@ function row(id: string, hour: number, more: Partial<Row> = {}): Row {
   return {
     id,
     state: "SUCCESS",
+    stateMessage: null,
     createdAt: `2026-11-24T${String(hour).padStart(2, "0")}:00:00.000Z`,
     createdBy: "ana",
     readyAt: null,

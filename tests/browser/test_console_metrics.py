@@ -80,7 +80,7 @@ async def test_a_metric_is_defined_changed_and_deleted(visit: Visit) -> None:
     source = page.get_by_label("Output")
     await page.get_by_label("Name of the pipeline").fill("energy:monthly")
     await source.select_option(label="kWh")
-    await page.get_by_role("button", name="Input", exact=True).click()
+    await page.get_by_role("button", name="Add an input").click()
     await page.get_by_label("Input 2 is").select_option(label="another metric")
     await page.get_by_label("Name of the metric").fill("no such metric")
     await page.get_by_role("button", name="Save", exact=True).click()

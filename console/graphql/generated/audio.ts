@@ -10,6 +10,10 @@ import type {
   PlaylistTracksQueryVariables,
   CreatePlaylistMutation,
   CreatePlaylistMutationVariables,
+  RenamePlaylistMutation,
+  RenamePlaylistMutationVariables,
+  DeletePlaylistMutation,
+  DeletePlaylistMutationVariables,
   AddToPlaylistMutation,
   AddToPlaylistMutationVariables,
   MoveEntriesMutation,
@@ -25,20 +29,28 @@ import type {
 } from "./types";
 
 export const AudioChoices: Operation<AudioChoicesQuery, AudioChoicesQueryVariables> = {
-  id: "450937d3de85f4273fe6ea76d9c233d91fbf08087c3975d68d0d11a51eb734fd",
+  id: "98d0012f73d759388e406499706d4cb820a6adb5758d0fd16bc1d3d48f521f4b",
   name: "AudioChoices",
 };
 export const Tracks: Operation<TracksQuery, TracksQueryVariables> = {
-  id: "7b57b695961c0d16f1eead06e358a862994cca78199cd8ef1c3b6d315a16f90b",
+  id: "9b393fdc4d0daf027770452194b392d1b0004ba165359e6eff2516658620e37c",
   name: "Tracks",
 };
 export const PlaylistTracks: Operation<PlaylistTracksQuery, PlaylistTracksQueryVariables> = {
-  id: "656f4a8d1abbbf727c0c661698e15bec7e23639f3aa7fb5d235ef4a6630a6303",
+  id: "0db78421d7fa3c152835168c33966ce2bc28575d17cf5494d759c43e1c1617e9",
   name: "PlaylistTracks",
 };
 export const CreatePlaylist: Operation<CreatePlaylistMutation, CreatePlaylistMutationVariables> = {
   id: "247a8bc8c0458eec452cb1d3a67333946f6c98ee8ee03a7be56206b3b28f615b",
   name: "CreatePlaylist",
+};
+export const RenamePlaylist: Operation<RenamePlaylistMutation, RenamePlaylistMutationVariables> = {
+  id: "10dc236024e56ca561999db549076b9956c646bd55cd7f73cd9723b39a21422c",
+  name: "RenamePlaylist",
+};
+export const DeletePlaylist: Operation<DeletePlaylistMutation, DeletePlaylistMutationVariables> = {
+  id: "549f967a681869f501517920de9c36ca1f24505533513827ac1114517f1c4918",
+  name: "DeletePlaylist",
 };
 export const AddToPlaylist: Operation<AddToPlaylistMutation, AddToPlaylistMutationVariables> = {
   id: "89d3668a171217cc0c96a9ca789d5e49b8a29daa65700b20fcf17ca53a2cbae5",

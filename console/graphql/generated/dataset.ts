@@ -4,6 +4,6 @@ import type { Operation } from "../operation";
 import type { DatasetDetailsQuery, DatasetDetailsQueryVariables } from "./types";
 
 export const DatasetDetails: Operation<DatasetDetailsQuery, DatasetDetailsQueryVariables> = {
-  id: "6c36b3839b118b11dc838d7d58272e589c2d12424a39aa389ac5bfdeea92033a",
+  id: "19fc8db5f92ce34a2035a6c64bf5a035b8335193b9d38c5e607396aebc80c71c",
   name: "DatasetDetails",
 };

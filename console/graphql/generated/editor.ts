@@ -8,6 +8,8 @@ import type {
   EditedCalculationQueryVariables,
   EditedMetricQuery,
   EditedMetricQueryVariables,
+  EditedDatasetQuery,
+  EditedDatasetQueryVariables,
   SaveNewPipelineMutation,
   SaveNewPipelineMutationVariables,
   SavePipelineMutation,
@@ -20,6 +22,16 @@ import type {
   SaveNewMetricMutationVariables,
   SaveMetricMutation,
   SaveMetricMutationVariables,
+  OpenDatasetUploadMutation,
+  OpenDatasetUploadMutationVariables,
+  SaveNewDatasetMutation,
+  SaveNewDatasetMutationVariables,
+  SaveDatasetMutation,
+  SaveDatasetMutationVariables,
+  LoadDatasetMutation,
+  LoadDatasetMutationVariables,
+  DeleteDatasetMutation,
+  DeleteDatasetMutationVariables,
   DeletePipelineMutation,
   DeletePipelineMutationVariables,
   DeleteCalculationMutation,
@@ -53,6 +65,10 @@ export const EditedMetric: Operation<EditedMetricQuery, EditedMetricQueryVariabl
   id: "7750ae05b5563b284b45751fb881f60b3c8e1c653ba3c19dcff642357c28fe82",
   name: "EditedMetric",
 };
+export const EditedDataset: Operation<EditedDatasetQuery, EditedDatasetQueryVariables> = {
+  id: "020cb44377f64ea71092ef2cee9e33b3e4482b97841ec4bbaca51ded1fcc7eae",
+  name: "EditedDataset",
+};
 export const SaveNewPipeline: Operation<SaveNewPipelineMutation, SaveNewPipelineMutationVariables> =
   {
     id: "a25342703eab3836f6ddd427012bbe8a44ad44ff5f189e0548017b505d1d0a75",
@@ -81,6 +97,29 @@ export const SaveNewMetric: Operation<SaveNewMetricMutation, SaveNewMetricMutati
 export const SaveMetric: Operation<SaveMetricMutation, SaveMetricMutationVariables> = {
   id: "374298d94d163ae7d556814eff17cfd795bd21401692ff82c921c14563bd09b6",
   name: "SaveMetric",
+};
+export const OpenDatasetUpload: Operation<
+  OpenDatasetUploadMutation,
+  OpenDatasetUploadMutationVariables
+> = {
+  id: "774471b86df9a80b1f4600a6a1d9325c2054722a0b10e7b45b7c9cbaec0778ec",
+  name: "OpenDatasetUpload",
+};
+export const SaveNewDataset: Operation<SaveNewDatasetMutation, SaveNewDatasetMutationVariables> = {
+  id: "ffff4ab7f81d479132003b05f1fe2482c26b07cf7421f39a593ab5a20176da4a",
+  name: "SaveNewDataset",
+};
+export const SaveDataset: Operation<SaveDatasetMutation, SaveDatasetMutationVariables> = {
+  id: "4c9f27e461502af428482d0dbe2c5753c024722e0079248c6b001fb3212d8418",
+  name: "SaveDataset",
+};
+export const LoadDataset: Operation<LoadDatasetMutation, LoadDatasetMutationVariables> = {
+  id: "f7b5b38e0fd90a806ff9aba8b85bb3e03331970b486d39647246e5ce52326c22",
+  name: "LoadDataset",
+};
+export const DeleteDataset: Operation<DeleteDatasetMutation, DeleteDatasetMutationVariables> = {
+  id: "78a3278981d1787959e772d3b9c1189205e1c0102096c0bd0f37c743896742cd",
+  name: "DeleteDataset",
 };
 export const DeletePipeline: Operation<DeletePipelineMutation, DeletePipelineMutationVariables> = {
   id: "ba9287c3046a3ce755a91fc81109f46730dfdc6936d2f3eb800b548043b53e62",

@@ -15,7 +15,7 @@ import type {
 } from "./types";
 
 export const Executions: Operation<ExecutionsQuery, ExecutionsQueryVariables> = {
-  id: "f754c00f14f18169ad0966ca9c227e59643691a39a5a957af087c3f5f79d14e0",
+  id: "4f953faf2879f91a1691d7e8dfbb2f1218b3a93a6e7fce0dd585e2a25c2bc4e0",
   name: "Executions",
 };
 export const ExecutionTotals: Operation<ExecutionTotalsQuery, ExecutionTotalsQueryVariables> = {
@@ -26,7 +26,7 @@ export const ExecutionsLive: Operation<
   ExecutionsLiveSubscription,
   ExecutionsLiveSubscriptionVariables
 > = {
-  id: "5268a4138308faa787e83fedd10bb2153c6c2dc8f942883a831d612ccbd19f88",
+  id: "456da123a1b0f7134d1e5b4e2bca23b4b094b7dbd53a12f22d2e1ad812a78070",
   name: "ExecutionsLive",
 };
 export const PipelineChoices: Operation<PipelineChoicesQuery, PipelineChoicesQueryVariables> = {

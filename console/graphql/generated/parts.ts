@@ -22,6 +22,8 @@ import type {
   RestoreVersionMutationVariables,
   JobsQuery,
   JobsQueryVariables,
+  JobDetailsQuery,
+  JobDetailsQueryVariables,
   JobLiveSubscription,
   JobLiveSubscriptionVariables,
   CancelJobMutation,
@@ -71,6 +73,10 @@ export const RestoreVersion: Operation<RestoreVersionMutation, RestoreVersionMut
 export const Jobs: Operation<JobsQuery, JobsQueryVariables> = {
   id: "7ee1c673fc19876a8479d87df475583172609b326fd9daa9a5dc699b817eabae",
   name: "Jobs",
+};
+export const JobDetails: Operation<JobDetailsQuery, JobDetailsQueryVariables> = {
+  id: "eb00760f3c941d58be1710c4008b777b65917f2218f9a30754552797b743b8c8",
+  name: "JobDetails",
 };
 export const JobLive: Operation<JobLiveSubscription, JobLiveSubscriptionVariables> = {
   id: "32c6e6477a7b4277ca0033bee19e67ec0363a03f5b64965fc126b176b4b1e09f",

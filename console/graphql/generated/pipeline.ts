@@ -46,6 +46,6 @@ export const PipelineExecutions: Operation<
   PipelineExecutionsQuery,
   PipelineExecutionsQueryVariables
 > = {
-  id: "1b82738f8a08233c2d49da4bbfc8a601416cf51c8c3ce17fa824f4b7f3c272ee",
+  id: "f347c46bd46d03f65e514cfda2c49084e1a9c78365eb4947cd1c27f417c6674c",
   name: "PipelineExecutions",
 };

@@ -4,8 +4,12 @@ import type { Operation } from "../operation";
 import type {
   SensorServicesQuery,
   SensorServicesQueryVariables,
+  SensorPathsQuery,
+  SensorPathsQueryVariables,
   SensorEntitiesQuery,
   SensorEntitiesQueryVariables,
+  EntityAttributesQuery,
+  EntityAttributesQueryVariables,
   SensorSeriesQuery,
   SensorSeriesQueryVariables,
   SensorSamplesSubscription,
@@ -21,12 +25,20 @@ import type {
 } from "./types";
 
 export const SensorServices: Operation<SensorServicesQuery, SensorServicesQueryVariables> = {
-  id: "07f68193995e9be7c9aefce02241eb7909e505a8c835952f5580283916eef740",
+  id: "aa85e0e973d7c1e56458cc42dd33bd7b441830517b993d2a9018bac6b6507144",
   name: "SensorServices",
 };
+export const SensorPaths: Operation<SensorPathsQuery, SensorPathsQueryVariables> = {
+  id: "96da5a0cc6c87b793c6a9cfb0bd997d013add0c1ccd7ae410fed2a0cff947825",
+  name: "SensorPaths",
+};
 export const SensorEntities: Operation<SensorEntitiesQuery, SensorEntitiesQueryVariables> = {
-  id: "a4ad99fe3ef150a2f17dfe95f2109b52f3c43af374a08bf5a4647ecfa0c36234",
+  id: "63730d56f842b9e13e4e0a5b76b3e47c5767615c26f910ecd508a47ad0382efa",
   name: "SensorEntities",
+};
+export const EntityAttributes: Operation<EntityAttributesQuery, EntityAttributesQueryVariables> = {
+  id: "08733dcee229d39871a5a1dfe7cd9a07ade4db8ad65155bf51cb1810de68cbe3",
+  name: "EntityAttributes",
 };
 export const SensorSeries: Operation<SensorSeriesQuery, SensorSeriesQueryVariables> = {
   id: "c881c2c3dfb5dad181786ae2ffd7b93c5ac64ddc364095bf3b3f28b1b498af08",

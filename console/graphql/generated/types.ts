@@ -31,6 +31,21 @@ export type AddPlaylistEntriesInput = {
   skipDuplicates?: boolean | null | undefined;
 };
 
+/** The order of a list of albums. */
+export type AlbumOrder =
+  /** By name, without a leading article. */
+  | "NAME"
+  /** By the time when the newest track of the album was added, the latest first. */
+  | "NEWEST"
+  /** By year, the latest first; albums without a year come last. */
+  | "YEAR"
+  /** By the number of counted plays of the tracks, the most first. Albums that were never played are left out. */
+  | "MOST_PLAYED"
+  /** By the time of the latest counted play, the latest first. Albums that were never played are left out. */
+  | "RECENTLY_PLAYED"
+  /** In an order that is drawn for each list; its pages belong together. */
+  | "RANDOM";
+
 /** The execution to cancel. */
 export type CancelExecutionInput = {
   /** The global id of the execution. */
@@ -92,6 +107,14 @@ export type CreateCalculationInput = {
   outputs: Array<OutputInput>;
   /** A key that makes it safe to send the request again: the same key with the same input gives the same calculation for a day. */
   idempotencyKey?: string | null | undefined;
+};
+
+/** The group in which the uploaded file will be used. */
+export type CreateDatasetUploadInput = {
+  /** The path of a group at which the caller is a contributor. The default is the caller's default group. */
+  group?: string | null | undefined;
+  /** The most bytes that the file may have. The default is 4194304. More are for `loadReferenceDataset`. */
+  maxBytes?: string | number | null | undefined;
 };
 
 /** The execution to create, with its pipeline and mode. */
@@ -178,6 +201,48 @@ export type CreatePlaylistInput = {
   idempotencyKey?: string | null | undefined;
 };
 
+/** The reference dataset to create. */
+export type CreateReferenceDatasetInput = {
+  /** The path of the group that owns the resource. The default is the caller's default group. */
+  group?: string | null | undefined;
+  /** The name, of 1 to 128 characters. No other resource of the kind has it in the same group, in a group above it or in a group below it. */
+  name: string;
+  /** The purpose of the resource, for people, of at most 8192 characters. */
+  description?: string | null | undefined;
+  /** The tags by which the resource is found: at most 50, with different keys. */
+  tags?: Array<TagInput> | null | undefined;
+  /** The time from which on `asAt` gives the new version. The default is the time of the creation. */
+  activeFrom?: string | null | undefined;
+  /** The complete content with all columns, of at most 50000 rows and 250000 fields. */
+  content: DatasetContentInput;
+  /** A key that makes it safe to send the request again: the same key with the same input gives the same reference dataset for a day. */
+  idempotencyKey?: string | null | undefined;
+};
+
+/** A column of the file, with the name that the header of the file gives it. */
+export type DatasetColumnInput = {
+  /** The name of the column, of 1 to 128 characters. No two columns have the same name. */
+  name: string;
+  /** The meaning of the column, for people, of at most 512 characters. */
+  description?: string | null | undefined;
+  /** The type of the values in the column. An empty field is null, except in a column of type `STRING`. */
+  type: ValueType;
+};
+
+/** The columns of a table, and a CSV file whose header names them in the same order. Give either `csv` or `upload`. */
+export type DatasetContentInput = {
+  /** The columns in the order of the file, 1 to 50. */
+  columns: Array<DatasetColumnInput>;
+  /** The name of the column by which rows are looked up. Its values must be unique. The default is the first column. */
+  keyColumn?: string | null | undefined;
+  /** The names of 1 to 5 columns whose values together are unique, in place of `keyColumn`. */
+  keyColumns?: Array<string> | null | undefined;
+  /** The CSV file itself, of at most 200000 characters. */
+  csv?: string | null | undefined;
+  /** The id of a file that the caller has uploaded, in place of `csv`. */
+  upload?: string | null | undefined;
+};
+
 /** The reference dataset that a pipeline writes. Every output of such a pipeline has a key, which is the name of a column. */
 export type DatasetTargetInput = {
   /** The global id of the reference dataset. */
@@ -243,6 +308,24 @@ export type DeletePipelineInput = {
   /** Whether to delete it though others use it. Their formulas and inputs then name what is gone: they cannot run until they are changed. */
   force?: boolean | null | undefined;
   /** The global id of the pipeline. */
+  id: string;
+};
+
+/** The playlist to delete. */
+export type DeletePlaylistInput = {
+  /** The global id of the playlist. */
+  id: string;
+  /** The version that the playlist must have; any version if left out. */
+  expectedVersion?: number | null | undefined;
+};
+
+/** The reference dataset to delete. */
+export type DeleteReferenceDatasetInput = {
+  /** The number of the current version. If another number is given, nothing changes. The default is not to check. */
+  expectedVersion?: number | null | undefined;
+  /** Whether to delete it though others use it. Their formulas and inputs then name what is gone: they cannot run until they are changed. */
+  force?: boolean | null | undefined;
+  /** The global id of the reference dataset. */
   id: string;
 };
 
@@ -554,6 +637,16 @@ export type ListChange =
   /** Read the list now, because the events tell of later changes only. It is the first event, and comes again where the client read too slowly or resumed too late. */
   | "RESET";
 
+/** The uploaded file that becomes the content of a reference dataset. */
+export type LoadReferenceDatasetInput = {
+  /** The global id of the reference dataset. */
+  id: string;
+  /** The version that the caller read. If the reference dataset has a newer version, the load fails, and so it does if its content changes until the file is read. */
+  expectedVersion: number;
+  /** The complete content with all columns, and an `upload`. */
+  content: DatasetContentInput;
+};
+
 /** A function of the values of an output, which leaves out null. */
 export type MeasureFunction =
   /** The exact sum of the numbers. */
@@ -725,6 +818,16 @@ export type RemoveVersionLabelInput = {
   id: string;
   /** The label, on whichever version it is. */
   label: string;
+};
+
+/** The playlist to rename, and its new name. */
+export type RenamePlaylistInput = {
+  /** The global id of the playlist. */
+  id: string;
+  /** The name of the playlist: 1 to 128 characters. Several playlists may have the same name. */
+  name: string;
+  /** The version that the playlist must have; any version if left out. */
+  expectedVersion?: number | null | undefined;
 };
 
 /** The dead letters to replay. */
@@ -1181,6 +1284,26 @@ export type UpdatePipelineInput = {
   transformer?: TransformerInput | null | undefined;
 };
 
+/** The changes to make to a reference dataset. A field that is left out keeps its value, and null clears the value. */
+export type UpdateReferenceDatasetInput = {
+  /** The number of the version on which the changes are based. If it is not the current one, nothing changes. */
+  expectedVersion: number;
+  /** The name, of 1 to 128 characters. No other resource of the kind has it in the same group, in a group above it or in a group below it. */
+  name?: string | null | undefined;
+  /** The purpose of the resource, for people, of at most 8192 characters. */
+  description?: string | null | undefined;
+  /** The tags by which the resource is found: at most 50, with different keys. */
+  tags?: Array<TagInput> | null | undefined;
+  /** The new state. While a resource is not enabled, only its state can change. */
+  state?: State | null | undefined;
+  /** The time from which on `asAt` gives the new version. The default is now, or that of the version before if this is still to come; null is now. */
+  activeFrom?: string | null | undefined;
+  /** The global id of the reference dataset. */
+  id: string;
+  /** The complete content with all columns, of at most 50000 rows and 250000 fields. */
+  content?: DatasetContentInput | null | undefined;
+};
+
 /** The type of the values of a column. */
 export type ValueType =
   /** A string of characters. */
@@ -1509,6 +1632,30 @@ export type JobFactsFragment = {
   message: string | null;
 };
 
+export type JobDetailsQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type JobDetailsQuery = {
+  job: {
+    id: string;
+    kind: JobKind;
+    state: JobState;
+    createdAt: string;
+    createdBy: string;
+    done: number;
+    total: number | null;
+    message: string | null;
+    problems: Array<{
+      path: Array<string>;
+      message: string;
+      code: string | null;
+      line: number | null;
+      column: number | null;
+    }>;
+  } | null;
+};
+
 export type JobLiveSubscriptionVariables = Exact<{
   id: string;
 }>;
@@ -1635,7 +1782,9 @@ export type TrackFactsFragment = {
   album: { id: string; name: string } | null;
 };
 
-export type AudioChoicesQueryVariables = Exact<{ [key: string]: never }>;
+export type AudioChoicesQueryVariables = Exact<{
+  order: AlbumOrder;
+}>;
 
 export type AudioChoicesQuery = {
   artists: { nodes: Array<{ id: string; name: string; count: number }> };
@@ -1725,6 +1874,54 @@ export type CreatePlaylistMutation = {
           column: number | null;
           excerpt: string | null;
         }>;
+      };
+};
+
+export type RenamePlaylistMutationVariables = Exact<{
+  input: RenamePlaylistInput;
+}>;
+
+export type RenamePlaylistMutation = {
+  renamePlaylist:
+    | { __typename: "RenamePlaylistPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      };
+};
+
+export type DeletePlaylistMutationVariables = Exact<{
+  input: DeletePlaylistInput;
+}>;
+
+export type DeletePlaylistMutation = {
+  deletePlaylist:
+    | { __typename: "DeletePlaylistPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
       };
 };
 
@@ -2165,7 +2362,7 @@ export type DatasetDetailsQuery = {
     updatedBy: string;
     tags: Array<{ key: string; value: string }>;
     content: {
-      keyColumn: string;
+      keyColumns: Array<string>;
       rowCount: number;
       sizeBytes: string | number;
       checksum: string;
@@ -2288,6 +2485,27 @@ export type EditedMetricQuery = {
       pipelineId: string | null;
       metricId: string | null;
     }>;
+  } | null;
+};
+
+export type EditedDatasetQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type EditedDatasetQuery = {
+  dataset: {
+    id: string;
+    name: string;
+    description: string | null;
+    state: State;
+    owner: string;
+    version: number;
+    activeFrom: string;
+    tags: Array<{ key: string; value: string }>;
+    content: {
+      keyColumns: Array<string>;
+      columns: Array<{ name: string; description: string | null; type: ValueType }>;
+    };
   } | null;
 };
 
@@ -2484,6 +2702,155 @@ export type SaveMetricMutation = {
     | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type OpenDatasetUploadMutationVariables = Exact<{
+  input: CreateDatasetUploadInput;
+}>;
+
+export type OpenDatasetUploadMutation = {
+  createDatasetUpload:
+    | {
+        __typename: "CreateDatasetUploadPayload";
+        upload: {
+          id: string;
+          form: {
+            method: string;
+            url: string;
+            expiresAt: string;
+            fields: Array<{ name: string; value: string }>;
+            headers: Array<{ name: string; value: string }>;
+          };
+        };
+      }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SaveNewDatasetMutationVariables = Exact<{
+  input: CreateReferenceDatasetInput;
+}>;
+
+export type SaveNewDatasetMutation = {
+  createReferenceDataset:
+    | {
+        __typename: "CreateReferenceDatasetPayload";
+        referenceDataset: { id: string; version: number };
+      }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SaveDatasetMutationVariables = Exact<{
+  input: UpdateReferenceDatasetInput;
+}>;
+
+export type SaveDatasetMutation = {
+  updateReferenceDataset:
+    | {
+        __typename: "UpdateReferenceDatasetPayload";
+        referenceDataset: { id: string; version: number };
+      }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type LoadDatasetMutationVariables = Exact<{
+  input: LoadReferenceDatasetInput;
+}>;
+
+export type LoadDatasetMutation = {
+  loadReferenceDataset:
+    | { __typename: "LoadReferenceDatasetPayload"; job: { id: string } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type DeleteDatasetMutationVariables = Exact<{
+  input: DeleteReferenceDatasetInput;
+}>;
+
+export type DeleteDatasetMutation = {
+  deleteReferenceDataset:
+    | { __typename: "DeleteReferenceDatasetPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "InUse"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      };
 };
 
 export type DeletePipelineMutationVariables = Exact<{
@@ -2864,6 +3231,7 @@ export type OutputRowExplanationQuery = {
 export type ExecutionRowFragment = {
   id: string;
   state: ExecutionState;
+  stateMessage: string | null;
   createdAt: string;
   createdBy: string;
   readyAt: string | null;
@@ -2896,6 +3264,7 @@ export type ExecutionsQuery = {
     nodes: Array<{
       id: string;
       state: ExecutionState;
+      stateMessage: string | null;
       createdAt: string;
       createdBy: string;
       readyAt: string | null;
@@ -2935,6 +3304,7 @@ export type ExecutionsLiveSubscription = {
     execution: {
       id: string;
       state: ExecutionState;
+      stateMessage: string | null;
       createdAt: string;
       createdBy: string;
       readyAt: string | null;
@@ -3660,6 +4030,7 @@ export type PipelineExecutionsQuery = {
       nodes: Array<{
         id: string;
         state: ExecutionState;
+        stateMessage: string | null;
         createdAt: string;
         createdBy: string;
         durationSeconds: number | null;
@@ -4032,12 +4403,29 @@ export type AbandonExecutionMutation = {
     | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
-export type SensorServicesQueryVariables = Exact<{ [key: string]: never }>;
+export type SensorServicesQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
 
 export type SensorServicesQuery = {
   ngsiServices: {
-    nodes: Array<{ name: string; servicePaths: { nodes: Array<{ path: string }> } }>;
+    nodes: Array<{ name: string }>;
+    pageInfo: { hasNextPage: boolean; endCursor: string | null };
   };
+};
+
+export type SensorPathsQueryVariables = Exact<{
+  service: string;
+  after?: string | null | undefined;
+}>;
+
+export type SensorPathsQuery = {
+  ngsiService: {
+    servicePaths: {
+      nodes: Array<{ path: string }>;
+      pageInfo: { hasNextPage: boolean; endCursor: string | null };
+    };
+  } | null;
 };
 
 export type SensorEntitiesQueryVariables = Exact<{
@@ -4050,19 +4438,30 @@ export type SensorEntitiesQuery = {
   ngsiService: {
     servicePath: {
       entities: {
-        nodes: Array<{
-          entityId: string;
-          entityType: string;
-          attributes: {
-            nodes: Array<{
-              name: string;
-              type: string;
-              latest: { time: string; text: string | null } | null;
-            }>;
-          };
-        }>;
+        nodes: Array<{ entityId: string; entityType: string }>;
         pageInfo: { hasNextPage: boolean; endCursor: string | null };
       };
+    } | null;
+  } | null;
+};
+
+export type EntityAttributesQueryVariables = Exact<{
+  service: string;
+  path: string;
+  entity: string;
+  type: string;
+  after?: string | null | undefined;
+}>;
+
+export type EntityAttributesQuery = {
+  ngsiService: {
+    servicePath: {
+      entity: {
+        attributes: {
+          nodes: Array<{ name: string; latest: { time: string; text: string | null } | null }>;
+          pageInfo: { hasNextPage: boolean; endCursor: string | null };
+        };
+      } | null;
     } | null;
   } | null;
 };

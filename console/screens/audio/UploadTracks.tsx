@@ -5,7 +5,7 @@ import { failureOf, payloadOf } from "../../app/failure";
 import { useServices } from "../../app/queries";
 import { AddAudio, CreateAudioUpload } from "../../graphql/generated/audio";
 import { Problem } from "../../parts/state";
-import { sendFile } from "../run-file/upload";
+import { sendFile } from "../../parts/upload";
 
 interface Sending {
   name: string;

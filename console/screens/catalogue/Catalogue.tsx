@@ -133,7 +133,7 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           <h1>{title}</h1>
           <SearchCost name={operation.name} key={pages.dataUpdatedAt} />
         </div>
-        {kind === "REFERENCE_DATASET" || !mayCreate(viewer?.roles ?? []) ? null : (
+        {!mayCreate(viewer?.roles ?? []) ? null : (
           <Link className="button primary" href={newPath(one, scope.group)}>
             <Plus size={18} aria-hidden /> New {one}
           </Link>
@@ -205,6 +205,7 @@ export default function Catalogue({ kind }: { kind: Kind }) {
               kind={kind}
               isFiltered={NARROWING.some((name) => search.has(name))}
               isWhole={scope.below}
+              mayMake={mayCreate(viewer?.roles ?? [])}
             />
           ) : null}
           <ul className="cards">
@@ -285,7 +286,7 @@ function EntryCard({ entry, path }: { entry: Entry; path: string }) {
   return (
     <li className="card item">
       <div className="row">
-        <Link href={pathOf(path, entry.id)}>
+        <Link href={pathOf(path, entry.id)} dir="auto" className="start">
           <strong>{entry.name}</strong>
         </Link>
         <span className="row middle">
@@ -293,7 +294,7 @@ function EntryCard({ entry, path }: { entry: Entry; path: string }) {
           {entry.state === "ENABLED" ? null : <StateBadge state={entry.state} />}
         </span>
       </div>
-      {entry.description ? <p className="muted">{entry.description}</p> : null}
+      {entry.description ? <p className="muted three-lines">{entry.description}</p> : null}
       <TagPills tags={entry.tags} />
       <p className="small muted">
         {entry.owner} · changed <Time at={entry.updatedAt} /> by <bdi>{entry.updatedBy}</bdi>
@@ -307,9 +308,11 @@ interface NothingFoundProps {
   isFiltered: boolean;
   /** Whether the groups below are searched too. */
   isWhole: boolean;
+  /** Whether the caller's roles allow to make any. */
+  mayMake: boolean;
 }
 
-function NothingFound({ kind, isFiltered, isWhole }: NothingFoundProps) {
+function NothingFound({ kind, isFiltered, isWhole, mayMake }: NothingFoundProps) {
   const { title, one, command } = KINDS[kind];
   if (isFiltered) {
     return (
@@ -322,9 +325,13 @@ function NothingFound({ kind, isFiltered, isWhole }: NothingFoundProps) {
   }
   return (
     <Empty title={`No ${title.toLowerCase()} yet`}>
-      <p>
-        <code>{command}</code> fills the catalogue with samples.
-      </p>
+      {mayMake ? (
+        <p>
+          <code>{command}</code> fills the catalogue with samples.
+        </p>
+      ) : (
+        <p>Your group sees none: none belongs to it or is shared with it.</p>
+      )}
     </Empty>
   );
 }

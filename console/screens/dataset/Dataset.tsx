@@ -3,8 +3,10 @@ import { useAnswer } from "../../app/queries";
 import { DatasetDetails } from "../../graphql/generated/dataset";
 import { useAddress } from "../../parts/address";
 import { AsAt, missingAsAt } from "../../parts/AsAt";
+import { OfRole } from "../../parts/denial";
 import { formatBytes, formatName } from "../../parts/format";
-import { Digits } from "../../parts/marks";
+import { FollowedJob } from "../../parts/JobList";
+import { Digits, EditLink } from "../../parts/marks";
 import { ResourceHead } from "../../parts/ResourceHead";
 import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
@@ -15,6 +17,7 @@ import { VersionTable } from "../../parts/VersionTable";
 export default function Dataset({ id }: { id: string }) {
   const { search } = useAddress();
   const asAt = search.get("at");
+  const job = search.get("job");
   const query = useAnswer(DatasetDetails, { id, asAt }, { keep: true });
   useTitle(query.data?.referenceDataset?.name);
   const missing = missingAsAt("dataset", asAt);
@@ -24,17 +27,23 @@ export default function Dataset({ id }: { id: string }) {
         dataset ? (
           <>
             <ResourceHead list={["/datasets", "Datasets"]} resource={dataset}>
-              {dataset.download.url ? (
-                <a className="button" href={dataset.download.url} download>
-                  <Download size={16} aria-hidden /> Download CSV
-                </a>
-              ) : null}
+              <div className="row">
+                <OfRole role="CONTRIBUTOR" at={dataset.owner}>
+                  <EditLink kind="datasets" id={id} />
+                </OfRole>
+                {dataset.download.url ? (
+                  <a className="button" href={dataset.download.url} download>
+                    <Download size={16} aria-hidden /> Download CSV
+                  </a>
+                ) : null}
+              </div>
             </ResourceHead>
+            {job === null ? null : <FollowedJob id={job} />}
             <AsAt key="at" />
             <p>
               <Digits value={dataset.content.rowCount} /> rows,{" "}
               {formatBytes(dataset.content.sizeBytes)}, found by{" "}
-              <code>{dataset.content.keyColumn}</code>
+              <code>{dataset.content.keyColumns.join(", ")}</code>
             </p>
             <div className="card flush" tabIndex={0} role="group" aria-label="List of columns">
               <table>

@@ -15,13 +15,13 @@ import {
   isTimestamp,
   NEW_FORMULA,
   NEW_PARAMETER,
+  TYPES,
   withEntry,
 } from "./draft";
 import { FormulaField } from "./FormulaField";
 import { MetricFields } from "./MetricFields";
 import { RowsFields } from "./RowsFields";
 
-const TYPES: readonly ValueType[] = ["NUMBER", "STRING", "BOOLEAN", "TIMESTAMP"];
 const STATES: readonly State[] = ["ENABLED", "FROZEN", "DISABLED"];
 
 export interface DraftFieldsProps {
@@ -91,7 +91,7 @@ export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProp
           onChange={(activeFrom) => onChange({ activeFrom })}
         />
       </div>
-      {kind === "metric" ? (
+      {kind === "dataset" ? null : kind === "metric" ? (
         <MetricFields draft={draft} problems={problems} onChange={onChange} />
       ) : (
         <FormulaPart kind={kind} draft={draft} problems={problems} onChange={onChange} />
@@ -124,7 +124,7 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
             data-add
             onClick={() => onChange({ parameters: [...draft.parameters, NEW_PARAMETER] })}
           >
-            <Plus size={16} aria-hidden /> Parameter
+            <Plus size={16} aria-hidden /> Add a parameter
           </button>
         </p>
         {kind === "pipeline" ? (
@@ -167,7 +167,7 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
               data-add
               onClick={() => onChange({ formulas: [...draft.formulas, NEW_FORMULA] })}
             >
-              <Plus size={16} aria-hidden /> Transform
+              <Plus size={16} aria-hidden /> Add a transform
             </button>
           </p>
         ) : null}

@@ -162,7 +162,7 @@ export function DryRun({ kind, draft }: { kind: EditedKind; draft: Draft }) {
         </button>
       </div>
       {error ? <Problem error={error} /> : null}
-      {result ? <Results result={result} /> : null}
+      {result ? <Results result={result} times={timesOf(draft)} /> : null}
       {explained.map(({ column, explanation }) => (
         <div key={column}>
           <h3>{column}</h3>
@@ -173,18 +173,27 @@ export function DryRun({ kind, draft }: { kind: EditedKind; draft: Draft }) {
   );
 }
 
-function Results({ result }: { result: Result }) {
+/** The headings of the outputs that are timestamps. */
+function timesOf({ formulas }: Draft): ReadonlySet<string> {
+  return new Set(
+    formulas.filter(({ outputs: [output] }) => output?.type === "TIMESTAMP").map(columnOf),
+  );
+}
+
+function Results({ result, times }: { result: Result; times: ReadonlySet<string> }) {
   return (
     <div className="stack tight" aria-live="polite">
-      <RowsTable rows={result.rows} />
-      <ul>
-        {result.problems.map(({ row, column, code, message }) => (
-          <li key={`${row} ${column ?? ""} ${code}`}>
-            Row {row}
-            {column ? `, ${column}` : ""}: {message} <code className="muted">{code}</code>
-          </li>
-        ))}
-      </ul>
+      <RowsTable rows={result.rows} times={times} />
+      {result.problems.length > 0 ? (
+        <ul>
+          {result.problems.map(({ row, column, code, message }) => (
+            <li key={`${row} ${column ?? ""} ${code}`}>
+              Row {row}
+              {column ? `, ${column}` : ""}: {message} <code className="muted">{code}</code>
+            </li>
+          ))}
+        </ul>
+      ) : null}
     </div>
   );
 }

@@ -12,24 +12,31 @@ import { DeletionDialog } from "../../parts/DeletionDialog";
 import { Denied, OfRole, useRoles } from "../../parts/denial";
 import { hasRole, mayCreate } from "../../parts/roles";
 import { Answered, Missing, Problem } from "../../parts/state";
+import { UploadProgress } from "../../parts/UploadProgress";
 import { useTitle } from "../../parts/title";
 import { Conflict } from "./Conflict";
 import { type Draft, type Edit, type EditedKind, keepEdit, newDraft, readKeptEdit } from "./draft";
 import { DraftFields } from "./DraftFields";
 import { DryRun } from "./DryRun";
+import { DatasetFields } from "./DatasetFields";
+import { columnsOf } from "./datasetFile";
+import { canSave, useDatasetUpload } from "./datasetUpload";
 import { deleteEdited, readDraft, saveDraft } from "./saving";
+import { describeSaved, pathOfDataset, saveDataset } from "./savingDataset";
 
 /** The lists of the kinds, where one goes that is no more. */
 const LISTS: Readonly<Record<EditedKind, string>> = {
   pipeline: "/",
   calculation: "/calculations",
   metric: "/metrics",
+  dataset: "/datasets",
 };
 
 const LIST_NAMES: Readonly<Record<EditedKind, string>> = {
   pipeline: "Pipelines",
   calculation: "Calculations",
   metric: "Metrics",
+  dataset: "Datasets",
 };
 
 interface EditorProps {
@@ -38,7 +45,7 @@ interface EditorProps {
   id: string | null;
 }
 
-/** The editor of a pipeline, a calculation or a metric. */
+/** The editor of a pipeline, a calculation, a metric or a dataset. */
 export default function Editor({ kind, id }: EditorProps) {
   useTitle(id === null ? `New ${kind}` : `Edit ${kind}`);
   return id === null ? <NewEditor kind={kind} /> : <PresentEditor kind={kind} id={id} />;
@@ -78,7 +85,8 @@ function PresentEditor({ kind, id }: { kind: EditedKind; id: string }) {
     refetchOnMount: "always",
   });
   const [first, setFirst] = useState<Draft | null>(null);
-  if (first === null && query.data) setFirst(query.data);
+  // What is still there of an earlier visit is older than what was saved since.
+  if (first === null && query.data && !query.isFetching) setFirst(query.data);
   if (first && roles) {
     if (hasRole(roles, "CONTRIBUTOR", first.group)) {
       return <DraftEditor kind={kind} id={id} read={first} />;
@@ -91,7 +99,10 @@ function PresentEditor({ kind, id }: { kind: EditedKind; id: string }) {
     );
   }
   return (
-    <Answered query={query} what={`the ${kind}`}>
+    <Answered
+      query={{ ...query, data: query.isFetching || first ? undefined : query.data }}
+      what={`the ${kind}`}
+    >
       {() => <Missing what={kind} />}
     </Answered>
   );
@@ -108,16 +119,19 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
   const [theirs, setTheirs] = useState<Draft | null>(null);
   const [isSaving, setSaving] = useState(false);
   const [isDeleting, setDeleting] = useState(false);
+  const upload = useDatasetUpload();
   const begin = (next: Edit) => {
     setTheirs(null);
     setEdit(next);
     keepEdit(key, next);
   };
-  const change = (changed: Partial<Draft>) => {
-    const next = { ...edit, draft: { ...draft, ...changed } };
-    setEdit(next);
-    keepEdit(key, next);
-  };
+  // What is typed while a chosen file is read stays, too.
+  const change = (changed: Partial<Draft>) =>
+    setEdit((before) => {
+      const next = { ...before, draft: { ...before.draft, ...changed } };
+      keepEdit(key, next);
+      return next;
+    });
   const leave = (path: string) => {
     keepEdit(key, null);
     void client.invalidateQueries();
@@ -127,15 +141,27 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
     setSaving(true);
     setFailure(null);
     try {
-      leave(pathOf(`${kind}s`, await saveDraft(api, kind, id, saved, base)));
-      announce(`The ${kind} ${saved.name} is saved.`);
+      if (kind === "dataset") {
+        const made = await saveDataset(api, id, saved, base, upload.begin());
+        leave(pathOfDataset(made));
+        announce(describeSaved(saved.name, made));
+      } else {
+        leave(pathOf(`${kind}s`, await saveDraft(api, kind, id, saved, base)));
+        announce(`The ${kind} ${saved.name} is saved.`);
+      }
     } catch (error) {
+      if (error instanceof DOMException && error.name === "AbortError") return;
       const found = failureOf(error);
       setFailure(found);
       if (id !== null && found.currentVersion !== null) setTheirs(await readDraft(api, kind, id));
     } finally {
+      upload.end();
       setSaving(false);
     }
+  };
+  const chooseFile = async (file: File) => {
+    const chosen = await upload.choose(file);
+    if (chosen?.problems.length === 0) change(columnsOf(chosen, draft));
   };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -169,6 +195,14 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
           problems={failure?.problems ?? []}
           onChange={change}
         />
+        {kind === "dataset" ? (
+          <DatasetFields
+            draft={draft}
+            chosen={upload.chosen}
+            onFile={(file) => void chooseFile(file)}
+            onChange={change}
+          />
+        ) : null}
         {theirs ? (
           <Conflict
             edit={edit}
@@ -186,7 +220,12 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
           <Problem error={failure} />
         ) : null}
         <div className="row">
-          <ActionButton isBusy={isSaving}>{isSaving ? "Saving…" : "Save"}</ActionButton>
+          <ActionButton
+            isBusy={isSaving}
+            disabled={kind === "dataset" && !canSave(draft, upload.chosen)}
+          >
+            {isSaving ? "Saving…" : "Save"}
+          </ActionButton>
           <button
             type="button"
             className="button"
@@ -196,7 +235,14 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
           </button>
         </div>
       </form>
-      {kind === "metric" ? null : <DryRun kind={kind} draft={draft} />}
+      {upload.sending && upload.chosen ? (
+        <UploadProgress
+          sent={upload.sending.sent}
+          size={upload.chosen.file.size}
+          onCancel={upload.sending.cancel}
+        />
+      ) : null}
+      {kind === "pipeline" || kind === "calculation" ? <DryRun kind={kind} draft={draft} /> : null}
       {isDeleting && id !== null ? (
         <Deletion
           name={read.name}

@@ -93,7 +93,7 @@ function InputList({ inputs, group, problems, onChange }: InputListProps) {
             data-add
             onClick={() => onChange([...inputs, NEW_INPUT])}
           >
-            <Plus size={16} aria-hidden /> Input
+            <Plus size={16} aria-hidden /> Add an input
           </button>
         ) : null}
       </p>

@@ -1,6 +1,8 @@
 import type {
+  DatasetColumnInput,
   DatasetTargetInput,
   EditedCalculationQuery,
+  EditedDatasetQuery,
   EditedMetricQuery,
   EditedPipelineQuery,
   ExtraColumns,
@@ -15,7 +17,9 @@ import type {
   ValueType,
 } from "../../graphql/generated/types";
 
-export const KINDS = ["pipeline", "calculation", "metric"] as const;
+export const KINDS = ["pipeline", "calculation", "metric", "dataset"] as const;
+export const TYPES: readonly ValueType[] = ["NUMBER", "STRING", "BOOLEAN", "TIMESTAMP"];
+
 export type EditedKind = (typeof KINDS)[number];
 
 export interface DraftParameter {
@@ -47,7 +51,17 @@ export interface DraftInput {
   readonly output: string;
 }
 
-/** What is edited: a pipeline has several formulas, a calculation exactly one, a metric inputs. */
+/** A column of the file of a dataset. */
+export interface DraftColumn {
+  readonly name: string;
+  readonly description: string;
+  readonly type: ValueType;
+}
+
+/**
+ * What is edited: a pipeline has several formulas, a calculation exactly one, a metric inputs, and a
+ * dataset columns.
+ */
 export interface Draft {
   readonly name: string;
   readonly group: string;
@@ -69,6 +83,9 @@ export interface Draft {
   readonly measure: MeasureFunction;
   /** Null if the caller does not see all of them: then they stay as they are. */
   readonly inputs: readonly DraftInput[] | null;
+  /** The columns of a dataset in the order of its file, and the names of those that identify a row. */
+  readonly columns: readonly DraftColumn[];
+  readonly keyColumns: readonly string[];
   /** From when the saved version is active, if that is still to come; null for as soon as it is saved. */
   readonly activeFrom: string | null;
   /** The version that was read; null for a new one. */
@@ -116,6 +133,8 @@ export function newDraft(group: string): Draft {
     unit: "",
     measure: "SUM",
     inputs: [NEW_INPUT],
+    columns: [],
+    keyColumns: [],
     activeFrom: null,
     version: null,
   };
@@ -195,6 +214,19 @@ export function draftOfMetric(read: NonNullable<EditedMetricQuery["metric"]>): D
     unit: read.unit ?? "",
     measure: read.function,
     inputs: inputsOf(read.inputs),
+  };
+}
+
+export function draftOfDataset(read: NonNullable<EditedDatasetQuery["dataset"]>): Draft {
+  const { columns, keyColumns } = read.content;
+  return {
+    ...draftOf(read),
+    columns: columns.map(({ name, description, type }) => ({
+      name,
+      description: description ?? "",
+      type,
+    })),
+    keyColumns,
   };
 }
 
@@ -283,6 +315,24 @@ export function metricContent(draft: Draft) {
     unit: draft.unit || null,
     function: draft.measure,
   };
+}
+
+/** The fields of both inputs of a dataset, without its content. */
+export function datasetFacts(draft: Draft) {
+  return {
+    name: draft.name,
+    description: draft.description || null,
+    tags: [...draft.tags],
+  };
+}
+
+/** The columns of a dataset, as the API takes them. */
+export function columnInputs({ columns }: Draft): DatasetColumnInput[] {
+  return columns.map(({ name, description, type }) => ({
+    name,
+    description: description || null,
+    type,
+  }));
 }
 
 /** A draft, and what it was when it was read. */

@@ -2,9 +2,11 @@ import type { Api } from "../../app/api";
 import { payloadOf } from "../../app/failure";
 import {
   DeleteCalculation,
+  DeleteDataset,
   DeleteMetric,
   DeletePipeline,
   EditedCalculation,
+  EditedDataset,
   EditedMetric,
   EditedPipeline,
   SaveCalculation,
@@ -18,6 +20,7 @@ import {
   calculationContent,
   type Draft,
   draftOfCalculation,
+  draftOfDataset,
   draftOfMetric,
   draftOfPipeline,
   type EditedKind,
@@ -25,6 +28,9 @@ import {
   metricInputs,
   pipelineContent,
 } from "./draft";
+
+/** A dataset is saved with its file. */
+export type KindWithoutFile = Exclude<EditedKind, "dataset">;
 
 /** Read what is edited as it is now; null if it is gone. */
 export async function readDraft(api: Api, kind: EditedKind, id: string): Promise<Draft | null> {
@@ -41,13 +47,17 @@ export async function readDraft(api: Api, kind: EditedKind, id: string): Promise
       const { metric } = await api.run(EditedMetric, { id });
       return metric ? draftOfMetric(metric) : null;
     }
+    case "dataset": {
+      const { dataset } = await api.run(EditedDataset, { id });
+      return dataset ? draftOfDataset(dataset) : null;
+    }
   }
 }
 
 /** Save a draft over the version that `base` was read from; returns the id. Throws a Failure. */
 export async function saveDraft(
   api: Api,
-  kind: EditedKind,
+  kind: KindWithoutFile,
   id: string | null,
   draft: Draft,
   base: Draft,
@@ -57,7 +67,7 @@ export async function saveDraft(
     id,
     expectedVersion: draft.version ?? 0,
     state: draft.state,
-    ...start(draft, base),
+    ...changedStart(draft, base),
   };
   switch (kind) {
     case "pipeline": {
@@ -78,11 +88,14 @@ export async function saveDraft(
 }
 
 /** The start of the new version where it is not that of the one before, which is what is kept. */
-function start({ activeFrom }: Draft, base: Draft): Pick<Partial<Draft>, "activeFrom"> {
+export function changedStart(
+  { activeFrom }: Draft,
+  base: Draft,
+): Pick<Partial<Draft>, "activeFrom"> {
   return activeFrom === base.activeFrom ? {} : { activeFrom };
 }
 
-async function createFrom(api: Api, kind: EditedKind, draft: Draft): Promise<string> {
+async function createFrom(api: Api, kind: KindWithoutFile, draft: Draft): Promise<string> {
   const { activeFrom } = draft;
   const group = draft.group || null;
   switch (kind) {
@@ -114,5 +127,8 @@ export async function deleteEdited(api: Api, kind: EditedKind, id: string): Prom
       return;
     case "metric":
       payloadOf((await api.run(DeleteMetric, { input })).deleteMetric);
+      return;
+    case "dataset":
+      payloadOf((await api.run(DeleteDataset, { input })).deleteReferenceDataset);
   }
 }

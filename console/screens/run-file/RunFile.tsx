@@ -1,6 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { FileUp } from "lucide-react";
-import { type DragEvent, useState } from "react";
+import { useState } from "react";
 import { Link } from "wouter";
 import { failureOf, payloadOf } from "../../app/failure";
 import { useAnswer, useServices } from "../../app/queries";
@@ -15,14 +14,16 @@ import type { RunnablePipelineQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress, useNavigate } from "../../parts/address";
 import { decodeHead, headerProblems, packedKind, readFile, toRows } from "../../parts/csv";
 import { Denied, useRoles } from "../../parts/denial";
+import { DropPlace } from "../../parts/DropPlace";
 import { formatBytes } from "../../parts/format";
 import { mayRun } from "../../parts/roles";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Loading, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
+import { UploadProgress } from "../../parts/UploadProgress";
 import { useTurns } from "../../parts/turns";
 import { Columns } from "./Columns";
-import { sendFile } from "./upload";
+import { sendFile } from "../../parts/upload";
 
 type Pipeline = NonNullable<RunnablePipelineQuery["pipeline"]>;
 
@@ -107,7 +108,18 @@ function FileRun({ pipeline }: { pipeline: Pipeline }) {
           </span>
         </p>
       ) : null}
-      <DropPlace onFile={(file) => void choose(file)} />
+      <DropPlace
+        label="File to run"
+        words="Drop a file here, or choose one: CSV, also compressed (.gz), Excel (.xlsx) or Parquet."
+        accept=".csv,.txt,.gz,.xlsx,.parquet,text/csv"
+        onFile={(file) => void choose(file)}
+      />
+      {pipeline.transformer.rows ? (
+        <p className="note">
+          The rows are kept. A row with the same{" "}
+          <strong>{pipeline.transformer.rows.key.join(", ")}</strong> as a kept one takes its place.
+        </p>
+      ) : null}
       <Columns transformer={pipeline.transformer} />
       {chosen ? (
         <ChosenPart
@@ -117,41 +129,6 @@ function FileRun({ pipeline }: { pipeline: Pipeline }) {
         />
       ) : null}
     </>
-  );
-}
-
-function DropPlace({ onFile }: { onFile: (file: File) => void }) {
-  const [isOver, setOver] = useState(false);
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(false);
-    const file = event.dataTransfer.files[0];
-    if (file) onFile(file);
-  };
-  return (
-    <div
-      className={`drop ${isOver ? "over" : ""}`}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={drop}
-    >
-      <FileUp size={28} aria-hidden />
-      <p>Drop a file here, or choose one: CSV, also compressed (.gz), Excel (.xlsx) or Parquet.</p>
-      <label className="field">
-        <span className="visually-hidden">File to run</span>
-        <input
-          type="file"
-          accept=".csv,.txt,.gz,.xlsx,.parquet,text/csv"
-          onChange={(event) => {
-            const file = event.target.files?.[0];
-            if (file) onFile(file);
-          }}
-        />
-      </label>
-    </div>
   );
 }
 
@@ -259,25 +236,21 @@ function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFi
         </>
       )}
       {step.name === "uploading" ? (
-        <div className="row middle" role="status">
-          <progress
-            className="grow"
-            aria-label="Upload"
-            max={chosen.file.size}
-            value={step.sent || undefined}
-          />
-          <span>
-            {formatBytes(step.sent)} of {formatBytes(chosen.file.size)}
-          </span>
-          <button type="button" className="button danger" onClick={() => step.stop.abort()}>
-            Cancel
-          </button>
-        </div>
+        <UploadProgress
+          sent={step.sent}
+          size={chosen.file.size}
+          onCancel={() => step.stop.abort()}
+        />
       ) : (
         <p>
           <button type="button" className="button primary" onClick={() => void run()}>
             Run {isInline ? "at once" : "this file"}
-          </button>
+          </button>{" "}
+          <span className="small muted">
+            {isInline
+              ? "It is small: its results come with the answer."
+              : "It is uploaded; a worker runs it, and you may leave."}
+          </span>
         </p>
       )}
       {step.name === "failed" ? <Problem error={failureOf(step.error)} /> : null}

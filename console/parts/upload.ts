@@ -1,4 +1,4 @@
-import { CONNECTION_LOST, Failure } from "../../app/failure";
+import { CONNECTION_LOST, Failure } from "../app/failure";
 
 export interface UploadForm {
   method: string;

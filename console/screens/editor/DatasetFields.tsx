@@ -1,0 +1,148 @@
+import { Field } from "../../parts/fields";
+import { DropPlace } from "../../parts/DropPlace";
+import { formatBytes, formatName } from "../../parts/format";
+import { RowsTable } from "../../parts/RowsTable";
+import { type DatasetFile } from "./datasetFile";
+import { type Draft, type DraftColumn, TYPES, withEntry } from "./draft";
+
+const PREVIEW_ROWS = 5;
+/** As many as the API takes. */
+const MOST_KEYS = 5;
+
+interface DatasetFieldsProps {
+  draft: Draft;
+  /** The file that becomes its rows; null if none was chosen. */
+  chosen: DatasetFile | null;
+  onFile: (file: File) => void;
+  onChange: (change: Partial<Draft>) => void;
+}
+
+/** The file of a dataset, and what its columns are. */
+export function DatasetFields({ draft, chosen, onFile, onChange }: DatasetFieldsProps) {
+  return (
+    <section className="stack" aria-label="Rows of the dataset">
+      <h2>Rows</h2>
+      {draft.version === null ? null : (
+        <p className="muted">They stay as they are, unless you choose a file that replaces them.</p>
+      )}
+      <DropPlace
+        label="File of the dataset"
+        words="Drop a CSV file here, or choose one: UTF-8, with commas, and its first line names the columns."
+        accept=".csv,.txt,text/csv"
+        onFile={onFile}
+      />
+      {chosen ? <ChosenFile draft={draft} chosen={chosen} onChange={onChange} /> : null}
+    </section>
+  );
+}
+
+type ChosenFileProps = Pick<DatasetFieldsProps, "draft" | "onChange"> & { chosen: DatasetFile };
+
+function ChosenFile({ draft, chosen, onChange }: ChosenFileProps) {
+  const { file, header, rows, problems, isLarge } = chosen;
+  if (problems.length > 0) {
+    return (
+      <div role="alert" className="note note-bad">
+        <strong>{file.name} cannot be taken.</strong>
+        <ul>
+          {problems.map((problem) => (
+            <li key={problem}>{problem}</li>
+          ))}
+        </ul>
+      </div>
+    );
+  }
+  const isKey = (name: string) => draft.keyColumns.includes(name);
+  const changeKey = (name: string) =>
+    onChange({
+      keyColumns: header.filter((one) => (one === name ? !isKey(one) : isKey(one))),
+    });
+  return (
+    <>
+      <h3>
+        {file.name} <span className="muted">{formatBytes(file.size)}</span>
+      </h3>
+      {isLarge ? (
+        <p className="note">
+          A job loads its rows after it is saved; its screen shows how far it is.
+        </p>
+      ) : null}
+      <RowsTable
+        rows={rows
+          .slice(0, PREVIEW_ROWS)
+          .map((fields) => Object.fromEntries(header.map((name, at) => [name, fields[at] ?? ""])))}
+      />
+      <fieldset className="stack tight">
+        <legend>Columns</legend>
+        <p className="small muted">
+          Formulas find a row by its key. No two rows have the same key: of one column, or of up to{" "}
+          {MOST_KEYS} together.
+        </p>
+        {draft.columns.map((column, index) => (
+          <ColumnFields
+            key={column.name}
+            column={column}
+            isKey={isKey(column.name)}
+            mayBeKey={draft.keyColumns.length < MOST_KEYS}
+            onKey={() => changeKey(column.name)}
+            onChange={(changed) => onChange({ columns: withEntry(draft.columns, index, changed) })}
+          />
+        ))}
+        {draft.keyColumns.length === 0 ? (
+          <p role="alert" className="wrong">
+            Choose the column by which rows are found.
+          </p>
+        ) : null}
+      </fieldset>
+    </>
+  );
+}
+
+interface ColumnFieldsProps {
+  column: DraftColumn;
+  isKey: boolean;
+  mayBeKey: boolean;
+  onKey: () => void;
+  onChange: (column: DraftColumn) => void;
+}
+
+function ColumnFields({ column, isKey, mayBeKey, onKey, onChange }: ColumnFieldsProps) {
+  return (
+    <div className="row">
+      <Field label={`Type of ${column.name}`}>
+        <select
+          value={column.type}
+          onChange={(event) =>
+            onChange({
+              ...column,
+              type: TYPES.find((one) => one === event.target.value) ?? "STRING",
+            })
+          }
+        >
+          {TYPES.map((one) => (
+            <option key={one} value={one}>
+              {formatName(one)}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <Field label={`Meaning of ${column.name}`} className="grow">
+        <input
+          value={column.description}
+          maxLength={512}
+          onChange={(event) => onChange({ ...column, description: event.target.value })}
+        />
+      </Field>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={isKey}
+          disabled={!isKey && !mayBeKey}
+          aria-label={`${column.name} is in the key`}
+          onChange={onKey}
+        />
+        <span>in the key</span>
+      </label>
+    </div>
+  );
+}
