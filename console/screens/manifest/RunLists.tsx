@@ -51,7 +51,14 @@ export function RunLists({ rules, ...place }: RunListsProps) {
       {rules ? <ManifestFacts group={place.group} rules={rules} /> : null}
       <section className="stack tight" aria-label="Stuck runs">
         <h2>Stuck runs</h2>
-        {stuck.nodes?.length === 0 ? <p className="muted">No run is stuck.</p> : null}
+        {stuck.nodes === undefined ? null : stuck.nodes.length === 0 ? (
+          <p className="muted">No run is stuck.</p>
+        ) : (
+          <p className="muted">
+            Nobody works on these any more. Recover one whose output is complete, with its{" "}
+            <code>_SUCCESS</code>; start again one whose output is not.
+          </p>
+        )}
         <RunCards place={place} pages={stuck} what="stuck runs" />
       </section>
       <section className="stack tight" aria-label="All runs">

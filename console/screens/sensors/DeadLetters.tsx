@@ -54,7 +54,7 @@ export function DeadLetters({ service, path }: { service: string; path: string }
       ) : (
         <Loading what="letters" />
       )}
-      {pages.nodes?.length === 0 ? <p className="muted">Everything was kept.</p> : null}
+      {pages.nodes?.length === 0 ? <p className="muted">No dead letters.</p> : null}
       <ul className="cards">
         {pages.nodes?.map(({ id, reason, code, events, attempts, firstSeen }) => (
           <li key={id} className="card row middle">
@@ -114,7 +114,7 @@ function Replayed({ replayed, failures }: ReplayedProps) {
   return (
     <div role="status" className="note">
       <p>
-        {events} {events === 1 ? "update is" : "updates are"} kept now, {dead} failed again.
+        {events} {events === 1 ? "update waits" : "updates wait"} to be stored, {dead} failed again.
       </p>
       {failures.map(({ id, message }) => (
         <p key={id} className="wrong">

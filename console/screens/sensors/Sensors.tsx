@@ -1,149 +1,119 @@
-import { Trash2 } from "lucide-react";
-import { useState } from "react";
-import { useAnswer, usePages } from "../../app/queries";
-import { SensorEntities, SensorServices } from "../../graphql/generated/sensors";
+import { usePages } from "../../app/queries";
+import { SensorPaths, SensorServices } from "../../graphql/generated/sensors";
 import { useAddress } from "../../parts/address";
 import { Field } from "../../parts/fields";
 import { JobList } from "../../parts/JobList";
-import { Time } from "../../parts/marks";
-import { Answered, Empty, Loading, More, Problem } from "../../parts/state";
+import { Empty, Loading, More, type Paged, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { DeadLetters } from "./DeadLetters";
-import { SampleChart, type SeriesPlace } from "./SampleChart";
-import { SampleDeletion } from "./SampleDeletion";
+import { Entities } from "./Entities";
 
 /** What notifications brought: entities, their series, and what could not be kept. */
 export default function Sensors() {
   useTitle("Sensors");
-  const { search, change } = useAddress();
-  const services = useAnswer(SensorServices, {});
+  const { search } = useAddress();
+  const services = usePages(SensorServices, {}, (page) => page.ngsiServices);
+  const names = services.nodes?.map(({ name }) => name);
+  const asked = search.get("service");
+  const service = asked !== null && names?.includes(asked) ? asked : names?.[0];
   return (
     <>
       <header>
         <h1>Sensors</h1>
       </header>
-      <Answered query={services} what="services">
-        {({ ngsiServices: { nodes } }) => {
-          const places = nodes.flatMap(({ name, servicePaths }) =>
-            servicePaths.nodes.map(({ path }) => ({ service: name, path })),
-          );
-          const chosen =
-            places.find(
-              ({ service, path }) =>
-                service === search.get("service") && path === search.get("path"),
-            ) ?? places[0];
-          if (!chosen) {
-            return (
-              <Empty title="No notifications yet">
-                <p>
-                  Subscribe a context broker to <code>/v2/notify</code> of this server.
-                </p>
-              </Empty>
-            );
-          }
-          return (
-            <>
-              <Field label="Service and path">
-                <select
-                  value={places.indexOf(chosen)}
-                  onChange={(event) => {
-                    const next = places[Number(event.target.value)];
-                    if (next) change({ ...next, entity: null, type: null, attribute: null });
-                  }}
-                >
-                  {places.map(({ service, path }, index) => (
-                    <option key={`${service} ${path}`} value={index}>
-                      {service || "(default)"} {path}
-                    </option>
-                  ))}
-                </select>
-              </Field>
-              <Entities key={`${chosen.service} ${chosen.path}`} {...chosen} />
-              <JobList group={null} kind="DELETE_SAMPLES" />
-              <DeadLetters {...chosen} />
-            </>
-          );
-        }}
-      </Answered>
+      {names === undefined ? (
+        services.error ? (
+          <Problem error={services.error} />
+        ) : (
+          <Loading what="services" />
+        )
+      ) : service === undefined ? (
+        <Empty title="No notifications yet">
+          <p>
+            Subscribe a context broker to <code>/v2/notify</code> of this server.
+          </p>
+        </Empty>
+      ) : (
+        <>
+          {names.length > 1 ? (
+            <Choice
+              label="Service"
+              name="service"
+              values={names}
+              value={service}
+              pages={services}
+              what="services"
+            />
+          ) : null}
+          <Paths key={service} service={service} />
+        </>
+      )}
     </>
   );
 }
 
-function Entities({ service, path }: { service: string; path: string }) {
-  const { search, change } = useAddress();
-  const pages = usePages(
-    SensorEntities,
-    { service, path },
-    (page) => page.ngsiService?.servicePath?.entities,
-  );
-  if (!pages.nodes)
-    return pages.error ? <Problem error={pages.error} /> : <Loading what="entities" />;
-  const [entity, type, attribute] = ["entity", "type", "attribute"].map((name) => search.get(name));
-  return (
-    <section className="stack tight" aria-label="Entities">
-      <h2>Entities</h2>
-      {entity && type && attribute ? (
-        <ChosenSeries
-          key={`${entity} ${type} ${attribute}`}
-          place={{ service, path, entity, type, attribute }}
-        />
-      ) : null}
-      <div className="card flush" tabIndex={0} role="region" aria-label="List of entities">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Entity</th>
-              <th scope="col">Attribute</th>
-              <th scope="col">Latest</th>
-              <th scope="col">At</th>
-            </tr>
-          </thead>
-          <tbody>
-            {pages.nodes.flatMap(({ entityId, entityType, attributes }) =>
-              attributes.nodes.map(({ name, latest }) => (
-                <tr key={`${entityId} ${entityType} ${name}`}>
-                  <td className="long">
-                    {entityId} <span className="small muted">{entityType}</span>
-                  </td>
-                  <td>
-                    <button
-                      type="button"
-                      className="button quiet"
-                      aria-label={`Chart of ${name} of ${entityId}`}
-                      onClick={() =>
-                        change({ entity: entityId, type: entityType, attribute: name })
-                      }
-                    >
-                      {name}
-                    </button>
-                  </td>
-                  <td>{latest?.text}</td>
-                  <td>
-                    <Time at={latest?.time} />
-                  </td>
-                </tr>
-              )),
-            )}
-          </tbody>
-        </table>
-      </div>
-      <More pages={pages} what="entities" />
-    </section>
-  );
-}
-
-/** The chart of a series, and the way to delete the samples of its entity. */
-function ChosenSeries({ place }: { place: SeriesPlace }) {
-  const [isLeaving, setLeaving] = useState(false);
+/** The paths of a service, and what one of them has. */
+function Paths({ service }: { service: string }) {
+  const { search } = useAddress();
+  const pages = usePages(SensorPaths, { service }, (page) => page.ngsiService?.servicePaths);
+  if (!pages.nodes) {
+    return pages.error ? <Problem error={pages.error} /> : <Loading what="paths" />;
+  }
+  const paths = pages.nodes.map(({ path }) => path);
+  const path = paths.find((one) => one === search.get("path")) ?? paths[0];
+  if (path === undefined) return <p className="muted">You see no path of this service.</p>;
   return (
     <>
-      <SampleChart place={place} />
-      <p>
-        <button type="button" className="button danger" onClick={() => setLeaving(true)}>
-          <Trash2 size={16} aria-hidden /> Delete samples
-        </button>
-      </p>
-      {isLeaving ? <SampleDeletion place={place} onClose={() => setLeaving(false)} /> : null}
+      <Choice
+        label={`Path of ${service || "the default service"}`}
+        name="path"
+        values={paths}
+        value={path}
+        pages={pages}
+        what="paths"
+      />
+      <Entities key={path} service={service} path={path} />
+      <JobList group={null} kind="DELETE_SAMPLES" />
+      <DeadLetters service={service} path={path} />
     </>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  /** The part of the address that it changes. */
+  name: "service" | "path";
+  values: readonly string[];
+  value: string;
+  pages: Paged;
+  what: string;
+}
+
+/** A choice of a place; what was chosen below it is forgotten. */
+function Choice({ label, name, values, value, pages, what }: ChoiceProps) {
+  const { change } = useAddress();
+  const below = { entity: null, type: null, attribute: null };
+  return (
+    <div className="row">
+      <Field label={label} className="grow">
+        <select
+          value={value}
+          onChange={(event) =>
+            change({
+              ...below,
+              ...(name === "service" ? { path: null } : {}),
+              [name]: event.target.value,
+            })
+          }
+        >
+          {values.map((one) => (
+            <option key={one} value={one}>
+              {one || "(default)"}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <More pages={pages} what={what} />
+    </div>
   );
 }

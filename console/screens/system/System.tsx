@@ -1,5 +1,6 @@
 import { CircleCheck, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import { useAnswer, useServices } from "../../app/queries";
 import { SystemState } from "../../graphql/generated/system";
 import type { SystemStateQuery } from "../../graphql/generated/types";
@@ -29,7 +30,7 @@ export default function System() {
                 Queues and findings are for administrators of <code>/</code>.
               </p>
             )}
-            <Workers workers={workers.nodes} />
+            {system ? <Workers workers={workers.nodes} /> : null}
             {system ? <Settings settings={system.settings} /> : null}
           </>
         )}
@@ -38,6 +39,12 @@ export default function System() {
     </>
   );
 }
+
+/** The screens that show what a check finds. */
+const SCREENS: Readonly<Record<string, string>> = {
+  executions: "/executions",
+  runs: "/runs",
+};
 
 function State({ system }: { system: NonNullable<SystemStateQuery["system"]> }) {
   const { version, store, executions, jobs, sink, problems } = system;
@@ -56,7 +63,9 @@ function State({ system }: { system: NonNullable<SystemStateQuery["system"]> }) 
               <p className="row middle">
                 <TriangleAlert size={18} aria-hidden /> <strong>{check}</strong>
               </p>
-              <p>{message}</p>
+              <p>
+                {message} {SCREENS[check] ? <Link href={SCREENS[check]}>Show them</Link> : null}
+              </p>
               {advice ? <p className="muted">{advice}</p> : null}
             </li>
           ))}
