@@ -51,7 +51,8 @@ export default function Player() {
     const follow = async (isRenewal: boolean) => {
       const endsAt = await load(id, isRenewal, stop.signal).catch(() => null);
       if (endsAt === null) return;
-      const wait = Math.max(endsAt - Date.now() - MARGIN, 1_000);
+      // A reader's clock may be ahead of the server's: then every URL seems to have ended.
+      const wait = Math.max(endsAt - Date.now() - MARGIN, MARGIN);
       timer = window.setTimeout(() => void follow(true), wait);
     };
     void follow(false);

@@ -14,6 +14,7 @@ from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import (
     ask,
     assert_quiet,
+    closing_dialog,
     find_faults,
     go_to,
     is_answer_to,
@@ -85,7 +86,33 @@ async def test_a_list_is_played_on_over_screens_and_reordered_two_ways(
     await page.wait_for_function("() => document.querySelector('audio').currentTime >= 5")
     await player.get_by_role("button", name="Close the player").click()
     await expect(player).to_have_count(0)
+    await page.go_back()
+    await page.get_by_role("button", name="Play Encore").click()
+    await expect(player).to_contain_text("Encore")
+    await expect(player).to_contain_text("2 of 3")
+    await player.get_by_role("button", name="Close the player").click()
+    await rename_and_delete(page)
     assert_quiet(visit)
+
+
+async def rename_and_delete(page: Page) -> None:
+    """Give the list another name and delete it, by the keyboard."""
+    done = page.get_by_role("status", name="Done")
+    await press_on(page, "Rename")
+    async with closing_dialog(page) as dialog:
+        await expect(dialog.get_by_label("Name")).to_be_focused()
+        await page.keyboard.press("Control+A")
+        await page.keyboard.type("Console renamed")
+        await page.keyboard.press("Enter")
+    await expect(done).to_have_text("The playlist is named Console renamed now.")
+    await expect(page.get_by_role("heading", name="Console renamed")).to_be_visible()
+    await press_on(page, "Delete")
+    async with closing_dialog(page) as dialog:
+        await dialog.get_by_label("Type its name to delete it").fill("Console renamed")
+        await page.keyboard.press("Enter")
+    await expect(done).to_have_text("The playlist Console renamed is deleted.")
+    await expect(page.get_by_role("heading", name="All tracks")).to_be_visible()
+    await expect(page.get_by_role("button", name=re.compile("^Console"))).to_have_count(0)
 
 
 RECORD_KEYS = """
@@ -155,6 +182,18 @@ async def test_the_library_is_browsed_and_the_queue_is_changed_while_it_plays(
         await expect(entry).to_have_attribute("aria-pressed", "true")
         await expect(shown).to_have_count(chosen["count"])
         await entry.click()
+
+    # Albums in another order, which the address keeps.
+    query = "{ albums(first: 5, order: NEWEST) { nodes { name } } }"
+    newest = [one["name"] for one in (await ask(page, query))["nodes"]]
+    await library.get_by_text("Albums", exact=True).click()
+    await library.get_by_label("Order of the albums").select_option(label="added last")
+    albums = library.get_by_role("group").filter(has=page.get_by_text("Albums", exact=True))
+    await expect(albums.get_by_role("button").locator("span:first-child")).to_have_text(newest)
+    await page.reload()
+    await expect(shown.first).to_be_visible()
+    await library.get_by_text("Albums", exact=True).click()
+    await expect(library.get_by_label("Order of the albums")).to_have_value("NEWEST")
 
     # By the keyboard alone.
     await press_on(page, "Play Low Tide")

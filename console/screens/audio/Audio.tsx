@@ -1,6 +1,7 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useAnswer } from "../../app/queries";
 import { AudioChoices } from "../../graphql/generated/audio";
+import type { AlbumOrder } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
 import { Field } from "../../parts/fields";
 import { Answered } from "../../parts/state";
@@ -10,11 +11,21 @@ import { PlaylistEntries } from "./PlaylistEntries";
 import { TrackList } from "./TrackList";
 import { UploadTracks } from "./UploadTracks";
 
+const ORDERS: readonly (readonly [AlbumOrder, string])[] = [
+  ["NAME", "by name"],
+  ["NEWEST", "added last"],
+  ["YEAR", "by year"],
+  ["MOST_PLAYED", "most played"],
+  ["RECENTLY_PLAYED", "played last"],
+  ["RANDOM", "by chance"],
+];
+
 /** The caller's library: tracks by artist, album and genre, and playlists. */
 export default function Audio() {
   useTitle("Audio");
   const { search, change } = useAddress();
-  const choices = useAnswer(AudioChoices, {});
+  const order = ORDERS.find(([one]) => one === search.get("order"))?.[0] ?? "NAME";
+  const choices = useAnswer(AudioChoices, { order }, { keep: true });
   const [title, setTitle] = useState(search.get("title") ?? "");
   const playlist = search.get("playlist");
   const filter = {
@@ -63,13 +74,30 @@ export default function Audio() {
                     count: one.count,
                   }))}
                   onChoose={(value) => change({ ...none, [name]: value })}
-                />
+                >
+                  {name === "album" ? (
+                    <Field label="Order of the albums">
+                      <select
+                        value={order}
+                        onChange={({ target: { value } }) =>
+                          change({ order: value === "NAME" ? null : value })
+                        }
+                      >
+                        {ORDERS.map(([one, words]) => (
+                          <option key={one} value={one}>
+                            {words}
+                          </option>
+                        ))}
+                      </select>
+                    </Field>
+                  ) : null}
+                </Choices>
               ))}
             </nav>
           )}
         </Answered>
         {playlist ? (
-          <PlaylistEntries key={playlist} id={playlist} />
+          <PlaylistEntries key={playlist} id={playlist} onGone={() => change(none)} />
         ) : (
           <section className="stack" aria-label="Tracks">
             <Field label="Title has a word that begins with">
@@ -100,12 +128,20 @@ interface ChoicesProps {
   entries: readonly { value: string; name: string; count: number }[];
   isOpen?: boolean;
   onChoose: (value: string | null) => void;
+  /** What stands above the entries. */
+  children?: ReactNode;
 }
 
-function Choices({ title, chosen, entries, isOpen = false, onChoose }: ChoicesProps) {
+function Choices({ title, chosen, entries, isOpen = false, onChoose, children }: ChoicesProps) {
+  const [isShown, setShown] = useState(isOpen || chosen !== null);
   return (
-    <details className="facet" open={isOpen || chosen !== null}>
+    <details
+      className="facet"
+      open={isShown}
+      onToggle={(event) => setShown(event.currentTarget.open)}
+    >
       <summary>{title}</summary>
+      {children}
       <ul>
         {entries.map(({ value, name, count }) => (
           <li key={value}>

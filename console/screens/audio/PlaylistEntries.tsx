@@ -5,6 +5,7 @@ import { playTracks } from "../../app/playQueue";
 import { useAction, usePages } from "../../app/queries";
 import { MoveEntries, PlaylistTracks, RemoveEntries } from "../../graphql/generated/audio";
 import { Answered, Empty, Missing, More, Problem } from "../../parts/state";
+import { PlaylistChange } from "./PlaylistChange";
 import { toQueued } from "./TrackList";
 
 /** The entry after which a moved one stands; null at the start. Undefined if nothing moves. */
@@ -19,7 +20,7 @@ export function placeAfter(
 }
 
 /** A playlist, reordered by drag and by buttons; what others changed meanwhile is said. */
-export function PlaylistEntries({ id }: { id: string }) {
+export function PlaylistEntries({ id, onGone }: { id: string; onGone: () => void }) {
   const pages = usePages(PlaylistTracks, { id }, (page) => page.playlist?.entries);
   const move = useAction(MoveEntries, (data) => payloadOf(data.movePlaylistEntries));
   const remove = useAction(RemoveEntries, (data) => payloadOf(data.removePlaylistEntries));
@@ -47,7 +48,15 @@ export function PlaylistEntries({ id }: { id: string }) {
     if (dragged !== null) moveTo(dragged, to);
     setDragged(null);
   };
-  const playable = entries.flatMap(({ audio }) => (audio ? [toQueued(audio)] : []));
+  const playable = entries.filter(({ audio }) => audio !== null);
+  const playFrom = (first: string | null) =>
+    playTracks(
+      playable.flatMap(({ audio }) => (audio ? [toQueued(audio)] : [])),
+      Math.max(
+        playable.findIndex((one) => one.id === first),
+        0,
+      ),
+    );
   return (
     <Answered query={{ ...pages, data: head }} what="the playlist" isPart>
       {({ playlist }) =>
@@ -55,11 +64,12 @@ export function PlaylistEntries({ id }: { id: string }) {
           <section className="stack" aria-label="Playlist">
             <div className="row middle">
               <h2 className="grow">{playlist.name}</h2>
+              <PlaylistChange id={id} name={playlist.name} version={version} onGone={onGone} />
               <button
                 type="button"
                 className="button primary"
                 disabled={playable.length === 0}
-                onClick={() => playTracks(playable)}
+                onClick={() => playFrom(null)}
               >
                 <Play size={16} aria-hidden /> Play all
               </button>
@@ -95,11 +105,29 @@ export function PlaylistEntries({ id }: { id: string }) {
                     onDragOver={(event) => event.preventDefault()}
                     onDrop={(event) => drop(event, index)}
                   >
+                    {entry.audio?.artworkUrl ? (
+                      <img
+                        className="cover"
+                        src={entry.audio.artworkUrl.url}
+                        alt=""
+                        loading="lazy"
+                        draggable={false}
+                      />
+                    ) : (
+                      <span className="cover" />
+                    )}
                     <span className="grow">
                       {title} {entry.missing ? <span className="badge bad">missing</span> : null}
                       <br />
                       <span className="small muted">{entry.audio?.displayArtist}</span>
                     </span>
+                    {entry.audio ? (
+                      <EntryButton
+                        name={`Play ${title}`}
+                        Icon={Play}
+                        onClick={() => playFrom(entry.id)}
+                      />
+                    ) : null}
                     {playlist.rule ? null : (
                       <>
                         <EntryButton
