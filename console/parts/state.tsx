@@ -142,7 +142,7 @@ export function Missing({ what, isPart = false, isPast = false }: MissingProps) 
   );
 }
 
-interface Paged {
+export interface Paged {
   hasNextPage: boolean;
   isFetchingNextPage: boolean;
   fetchNextPage: () => unknown;

@@ -108,6 +108,15 @@ async def test_executions_are_narrowed_by_tag_pipeline_person_time_and_duration(
     await page.get_by_role("checkbox", name=re.compile("waiting")).check()
     await expect(waits).to_have_count(1)
     await expect(ended).to_have_count(0)
+    # One that failed says why.
+    pipeline = await make_trips(page, "trips:failing")
+    rows = {"mode": "INLINE", "rows": [{"miles": "many"}], "maxFailedRows": 0}
+    await ask(page, CREATE, input={"pipelineId": pipeline, **rows, "inputName": "failed.csv"})
+    await go_to(visit, "/executions?group=%2F&state=FAILED")
+    why = "Row 1: more than 0 rows failed; those below were not looked at"
+    await expect(rows_of(page, "failed.csv").get_by_text(why)).to_be_visible()
+    await go_to(visit, path_of("pipelines", pipeline, "?tab=executions"))
+    await expect(page.get_by_text(why)).to_be_visible()
     assert_quiet(visit)
 
 

@@ -123,6 +123,7 @@ async def test_an_uploaded_line_corrects_a_row_and_the_total_moves(
     file = tmp_path / "line.csv"
     file.write_text("Plant,Group,Month,kWh,Gas kWh\nBend,/usa/northwest,2024-02,1,\n")
     await page.get_by_role("link", name="Add or correct rows").click()
+    await expect(page.get_by_text("The rows are kept. A row with the same")).to_be_visible()
     await page.get_by_label("File to run").set_input_files(file)
     await page.get_by_role("button", name="Run at once").click()
     await expect(page.get_by_text("success", exact=True)).to_be_visible()
@@ -140,10 +141,12 @@ async def test_a_row_is_withdrawn_with_a_reason_and_the_total_moves(visit: Visit
     rows = page.get_by_role("region", name="Rows", exact=True).get_by_role("row")
     await expect(rows).to_have_count(13)
     await page.get_by_role("button", name="Why Tampa, 2025-03-01 00:00").click()
-    await page.get_by_role("button", name="Withdraw this row").click()
-    await page.get_by_label("Why it is withdrawn").fill("A broken meter")
-    await page.get_by_role("button", name="Withdraw", exact=True).click()
+    await page.get_by_role("button", name="Withdraw this row").press("Enter")
+    await expect(page.get_by_label("Why it is withdrawn")).to_be_focused()
+    await page.keyboard.type("A broken meter")
+    await page.keyboard.press("Enter")
     await expect(rows).to_have_count(12)
+    await expect(page.get_by_role("status", name="Done")).to_have_text("The row is withdrawn.")
     query = """query($id: ID!, $at: DateTime) { pipeline(id: $id) {
       rows(first: 1, from: $at, where: [{ output: "plant", eq: "Tampa" }]) { nodes { key } } } }"""
     found = (await ask(page, FIND))["id"]

@@ -96,10 +96,12 @@ function FacetKey({ label, count, ...props }: FacetKeyProps) {
           <FacetLevel {...props} parent={null} />
           <button
             type="button"
-            className="choose small"
+            className="choose small start"
             onClick={() => props.onWithout(props.tagKey)}
           >
-            without <bdi>{label}</bdi>
+            <span>
+              without <bdi>{label}</bdi>
+            </span>
           </button>
         </>
       ) : null}

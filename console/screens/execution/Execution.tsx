@@ -98,7 +98,13 @@ function Shown({ execution }: { execution: Details }) {
         <Facts execution={execution} />
         <Files execution={execution} />
       </div>
-      {execution.results ? <InlineResults results={execution.results} times={times} /> : null}
+      {execution.results ? (
+        <InlineResults
+          results={execution.results}
+          times={times}
+          hasTable={hasRejected(execution) && Boolean(execution.errorsDownload?.url)}
+        />
+      ) : null}
       {execution.mode === "JOB" && execution.outputDownload?.url ? (
         <OutputPreview
           url={execution.outputDownload.url}
@@ -305,9 +311,12 @@ function Files({ execution }: { execution: Details }) {
 interface InlineResultsProps {
   results: NonNullable<Details["results"]>;
   times: ReadonlySet<string>;
+  /** Whether the table of rejected rows tells their problems. */
+  hasTable: boolean;
 }
 
-function InlineResults({ results, times }: InlineResultsProps) {
+function InlineResults({ results, times, hasTable }: InlineResultsProps) {
+  const problems = hasTable ? results.problems.filter(({ row }) => row === 0) : results.problems;
   const rejected = results.problems.map(({ row }) => row);
   const inputRows =
     rejected.length > 0 ? inputRowsOf(results.rows.length, rejected, true) : undefined;
@@ -315,9 +324,9 @@ function InlineResults({ results, times }: InlineResultsProps) {
     <section className="stack tight" aria-label="Results">
       <h2>Results</h2>
       <RowsTable rows={results.rows} whyAt={whyAt} times={times} inputRows={inputRows} />
-      {results.problems.length > 0 ? (
+      {problems.length > 0 ? (
         <ul>
-          {results.problems.map((problem, index) => (
+          {problems.map((problem, index) => (
             <li key={index}>
               {problem.row === 0 ? "The whole input" : `Input row ${problem.row}`}
               {problem.column ? `, ${problem.column}` : ""}: {problem.message}{" "}

@@ -87,6 +87,11 @@ function ExecutionRow({ row, index }: { row: Row; index: number }) {
     <tr aria-rowindex={index + 2} style={{ height: ROW_HEIGHT }}>
       <td>
         <ExecutionBadge state={row.state} rejected={progress?.rowsFailed ?? 0} />
+        {row.stateMessage ? (
+          <span className="clipped small muted" title={row.stateMessage}>
+            {row.stateMessage}
+          </span>
+        ) : null}
       </td>
       <td>
         <Link className="clipped" href={pathOf("executions", row.id)} title={row.pipeline.name}>

@@ -1,5 +1,5 @@
 import { KeyRound } from "lucide-react";
-import { useRef, useState, type SubmitEvent } from "react";
+import { useState, type SubmitEvent } from "react";
 import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer } from "../../app/queries";
@@ -18,31 +18,17 @@ import type { HeldRole } from "../../parts/roles";
 /** The caller's API keys; the secret of a new one is shown once. */
 export function ApiKeyList({ roles }: { roles: readonly HeldRole[] }) {
   const query = useAnswer(ApiKeys, {});
-  const revoke = useAction(RevokeApiKey, (data) => payloadOf(data.revokeApiKey));
   const [isNew, setNew] = useState(false);
-  const opener = useRef<HTMLButtonElement>(null);
-  const revokeKey = (id: string, name: string) => {
-    const onSuccess = () => {
-      opener.current?.focus();
-      announce(`The key ${name} is revoked.`);
-    };
-    revoke.mutate({ input: { id } }, { onSuccess });
-  };
+  const [leaving, setLeaving] = useState<{ id: string; name: string } | null>(null);
   return (
     <section className="stack" aria-label="API keys">
       {query.error?.code === "FORBIDDEN" ? null : (
         <p>
-          <button
-            type="button"
-            className="button primary"
-            ref={opener}
-            onClick={() => setNew(true)}
-          >
+          <button type="button" className="button primary" onClick={() => setNew(true)}>
             <KeyRound size={16} aria-hidden /> New key
           </button>
         </p>
       )}
-      {revoke.error ? <Problem error={revoke.error} /> : null}
       <Answered query={query} what="your keys">
         {({ viewer }) =>
           viewer.apiKeys && viewer.apiKeys.nodes.length > 0 ? (
@@ -61,7 +47,7 @@ export function ApiKeyList({ roles }: { roles: readonly HeldRole[] }) {
                     type="button"
                     className="button danger"
                     aria-label={`Revoke ${name}`}
-                    onClick={() => revokeKey(id, name)}
+                    onClick={() => setLeaving({ id, name })}
                   >
                     Revoke
                   </button>
@@ -76,7 +62,46 @@ export function ApiKeyList({ roles }: { roles: readonly HeldRole[] }) {
         }
       </Answered>
       {isNew ? <NewKey roles={roles} onClose={() => setNew(false)} /> : null}
+      {leaving ? <Revocation {...leaving} onClose={() => setLeaving(null)} /> : null}
     </section>
+  );
+}
+
+interface RevocationProps {
+  id: string;
+  name: string;
+  onClose: () => void;
+}
+
+/** The end of a key, once it is confirmed. */
+function Revocation({ id, name, onClose }: RevocationProps) {
+  const revoke = useAction(
+    RevokeApiKey,
+    (data) => payloadOf(data.revokeApiKey),
+    () => {
+      onClose();
+      announce(`The key ${name} is revoked.`);
+    },
+  );
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    revoke.mutate({ input: { id } });
+  };
+  return (
+    <ModalDialog title={`Revoke the key ${name}`} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <p>Programs that use it are refused from now on. It cannot be brought back.</p>
+        {revoke.error ? <Problem error={revoke.error} /> : null}
+        <div className="row">
+          <button type="button" className="button" onClick={onClose}>
+            Keep it
+          </button>
+          <ActionButton tone="danger" isBusy={revoke.isPending}>
+            Revoke it
+          </ActionButton>
+        </div>
+      </form>
+    </ModalDialog>
   );
 }
 

@@ -22,6 +22,9 @@ export type ShownPipeline = NonNullable<PipelineDetailsQuery["pipeline"]>;
 
 const TABS = ["Transforms", "Versions", "Executions", "Access", "Lineage"] as const;
 
+/** Those that show the pipeline as it was; the others are as they are now. */
+const TABS_IN_TIME: readonly string[] = ["Transforms", "Lineage"];
+
 /** A pipeline as it is, or as it was at a time. */
 export default function Pipeline({ id }: { id: string }) {
   const { search } = useAddress();
@@ -37,7 +40,9 @@ export default function Pipeline({ id }: { id: string }) {
           <>
             <Head pipeline={pipeline} />
             <Tabs names={TABS} label="Parts of the pipeline" />
-            <AsAt key="at" />
+            {asAt !== null || (tab !== undefined && TABS_IN_TIME.includes(tab)) ? (
+              <AsAt key="at" />
+            ) : null}
             {tab === "Transforms" ? (
               <TransformerTable transformer={pipeline.transformer} group={pipeline.owner} />
             ) : null}

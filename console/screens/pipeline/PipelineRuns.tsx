@@ -47,6 +47,7 @@ export function PipelineRuns({ id }: { id: string }) {
               <tr key={row.id}>
                 <td>
                   <ExecutionBadge state={row.state} rejected={row.progress?.rowsFailed ?? 0} />
+                  {row.stateMessage ? <p className="small muted">{row.stateMessage}</p> : null}
                 </td>
                 <td>
                   <Link href={pathOf("executions", row.id)}>

@@ -1,5 +1,6 @@
 import { useState, type SubmitEvent } from "react";
 import { Link } from "wouter";
+import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer } from "../../app/queries";
 import { RowExplanation, RowHistory, WithdrawRow } from "../../graphql/generated/rows";
@@ -8,6 +9,7 @@ import { pathOf } from "../../parts/address";
 import { OfRole } from "../../parts/denial";
 import { ExplainedRow } from "../../parts/ExplainedRow";
 import { Field } from "../../parts/fields";
+import { useFocusAtFirst } from "../../parts/focus";
 import { readForm } from "../../parts/forms";
 import { Time } from "../../parts/marks";
 import { Answered, Problem } from "../../parts/state";
@@ -87,7 +89,15 @@ function Withdraw({
   onWithdrawn,
 }: Pick<RowDetailsProps, "pipeline" | "row" | "onWithdrawn">) {
   const [isAsked, setAsked] = useState(false);
-  const withdraw = useAction(WithdrawRow, (data) => payloadOf(data.withdrawRows), onWithdrawn);
+  const withdraw = useAction(
+    WithdrawRow,
+    (data) => payloadOf(data.withdrawRows),
+    () => {
+      onWithdrawn();
+      announce("The row is withdrawn.");
+    },
+  );
+  const reason = useFocusAtFirst<HTMLInputElement>(isAsked);
   if (!isAsked) {
     return (
       <p>
@@ -105,7 +115,7 @@ function Withdraw({
   return (
     <form className="stack tight" onSubmit={submit}>
       <Field label="Why it is withdrawn">
-        <input name="reason" required maxLength={1000} />
+        <input name="reason" ref={reason} required maxLength={1000} />
       </Field>
       {withdraw.error ? <Problem error={withdraw.error} /> : null}
       <p className="row">
