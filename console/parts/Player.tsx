@@ -24,6 +24,8 @@ export default function Player() {
   const [position, setPosition] = useState({ at: 0, of: 0 });
   const [problem, setProblem] = useState<string | null>(null);
   const track = tracks[index];
+  // Who pauses while the next track is still asked for wants no music from it either.
+  const isWanted = useRef(true);
   const [isQueueShown, setQueueShown] = useState(false);
   const { id, key } = track ?? {};
 
@@ -40,12 +42,13 @@ export default function Player() {
     const { currentTime, paused } = element;
     element.src = found.streamUrl.url;
     element.currentTime = isRenewal ? currentTime : 0;
-    if (!isRenewal || !paused) await element.play().catch(() => setPlaying(false));
+    if (isRenewal ? !paused : isWanted.current) await element.play().catch(() => setPlaying(false));
     return Date.parse(found.streamUrl.expiresAt);
   });
 
   useEffect(() => {
     if (!id) return undefined;
+    isWanted.current = true;
     const stop = new AbortController();
     let timer: number | undefined;
     const follow = async (isRenewal: boolean) => {
@@ -78,6 +81,7 @@ export default function Player() {
   const toggle = () => {
     const element = audio.current;
     if (!element) return;
+    isWanted.current = element.paused;
     if (element.paused) void element.play();
     else element.pause();
   };

@@ -123,6 +123,7 @@ MediaSession.prototype.setActionHandler = function (name, handler) {
   set.call(this, name, handler);
 };
 """
+SOURCE = "() => document.querySelector('audio').src"
 IS_TOLD = "(title) => navigator.mediaSession.metadata?.title === title"
 
 
@@ -136,11 +137,14 @@ async def test_media_keys_step_and_a_paused_track_s_url_is_renewed_before_it_end
     player = page.get_by_role("region", name="Player")
     await expect(player.get_by_text("0:12")).to_be_visible()
     await page.wait_for_function(IS_TOLD, arg="Encore")
-    await page.evaluate("() => window.mediaKeys.nexttrack()")
-    await expect(player).to_contain_text("Low Tide")
-    await page.wait_for_function(IS_TOLD, arg="Low Tide")
-    await page.evaluate("() => window.mediaKeys.previoustrack()")
-    await expect(player).to_contain_text("Encore")
+    await page.wait_for_function("() => document.querySelector('audio').currentTime > 0")
+    for key, title in (("nexttrack", "Low Tide"), ("previoustrack", "Encore")):
+        before = await page.evaluate(SOURCE)
+        await page.evaluate("(key) => window.mediaKeys[key]()", key)
+        await expect(player).to_contain_text(title)
+        await page.wait_for_function(IS_TOLD, arg=title)
+        # It has its URL before the next step, or that would come after the pause.
+        await page.wait_for_function(f"(old) => ({SOURCE})() !== old", arg=before)
     await page.wait_for_function("() => document.querySelector('audio').currentTime > 0.5")
     await player.get_by_role("button", name="Pause").click()
     await page.wait_for_function("() => document.querySelector('audio').paused")
