@@ -29,7 +29,7 @@ import type {
 } from "./types";
 
 export const AudioChoices: Operation<AudioChoicesQuery, AudioChoicesQueryVariables> = {
-  id: "98d0012f73d759388e406499706d4cb820a6adb5758d0fd16bc1d3d48f521f4b",
+  id: "6af4d500fe8789f5a2c6ff6d03d189509af21115f2630f598549fb7f6799f4bd",
   name: "AudioChoices",
 };
 export const Tracks: Operation<TracksQuery, TracksQueryVariables> = {
@@ -37,7 +37,7 @@ export const Tracks: Operation<TracksQuery, TracksQueryVariables> = {
   name: "Tracks",
 };
 export const PlaylistTracks: Operation<PlaylistTracksQuery, PlaylistTracksQueryVariables> = {
-  id: "0db78421d7fa3c152835168c33966ce2bc28575d17cf5494d759c43e1c1617e9",
+  id: "b305aaf6abd9656a6e1adfb03282ae318daec9f460b28b035406f7d588e9fb04",
   name: "PlaylistTracks",
 };
 export const CreatePlaylist: Operation<CreatePlaylistMutation, CreatePlaylistMutationVariables> = {
