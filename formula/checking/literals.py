@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Final
 
 from penstock.formula.core.errors import Fault, FormulaCode, Position
+from penstock.formula.core.limits import WorkMeter
 from penstock.formula.core.values import Scalar
 from penstock.formula.functions import dates, json_path, units
 from penstock.formula.functions.catalogue import Function
@@ -29,7 +30,7 @@ def _try_date(given: Given) -> None:
     tag, pattern = given.get("locale"), given.get("pattern")
     locale = locale_of(tag if isinstance(tag, str) else None)
     if isinstance(pattern, str):
-        date_pattern(pattern, locale.names)
+        date_pattern(pattern, locale.names, WorkMeter())
     if isinstance(zone := given.get("timezone"), str):
         dates.zone_named(zone)
     if isinstance(period := given.get("roundDownTo"), str):
@@ -38,7 +39,7 @@ def _try_date(given: Given) -> None:
 
 def _try_regex(given: Given) -> None:
     if isinstance(pattern := given.get("regex"), str):
-        regex(pattern)
+        regex(pattern, WorkMeter())
 
 
 def _try_path(given: Given) -> None:

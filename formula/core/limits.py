@@ -23,15 +23,17 @@ MAX_BATCH_WORK = 20_000_000  # the same for all rows of one call
 MAX_PATTERN = 200  # characters of a regular expression, date pattern or JSON path
 MAX_REGEX_MEMORY = 524_288  # bytes of a compiled regular expression
 MAX_JSON_DEPTH = 64  # arrays and objects within each other
+KEPT_PATTERNS = 256  # patterns that stay in memory when they are compiled, valid or not
 
 
 class WorkMeter:
     """The units of work that are left; a unit is about one character processed once, or 10 ns."""
 
-    __slots__ = ("_batch", "_row", "_seen")
+    __slots__ = ("_batch", "_prepared", "_row", "_seen")
 
     def __init__(self, batch: int = MAX_BATCH_WORK) -> None:
         self._batch = batch
+        self._prepared: set[object] = set()
         self._seen = batch
         self._row = min(batch, MAX_ROW_WORK)
 
@@ -46,10 +48,28 @@ class WorkMeter:
         self._row -= units
         self._batch -= units
         if self._row < 0:
-            raise Fault(FormulaCode.WORK_LIMIT, "the formula asks for too much work on this row")
+            raise _too_much_work()
+
+    def prepare(self, thing: object, units: int) -> None:
+        """Spend units of the batch alone for a thing that is made once for many rows.
+
+        The next rows with it are free. Raises Fault when the batch has none left.
+        """
+        if thing in self._prepared:
+            return
+        if len(self._prepared) >= KEPT_PATTERNS:
+            self._prepared.clear()
+        self._prepared.add(thing)
+        self._batch -= units
+        if self._batch < 0:
+            raise _too_much_work()
 
     def take_spent(self, size: int = 1) -> int:
         """Return how often `size` units were spent since the last call; a rest counts later."""
         count = (self._seen - self._batch) // size
         self._seen -= count * size
         return count
+
+
+def _too_much_work() -> Fault:
+    return Fault(FormulaCode.WORK_LIMIT, "the formula asks for too much work on this row")

@@ -20,10 +20,11 @@ from functools import lru_cache
 from typing import Final, NoReturn
 
 from penstock.formula.core.errors import Fault, FormulaCode
-from penstock.formula.core.limits import MAX_PATTERN
+from penstock.formula.core.limits import KEPT_PATTERNS, MAX_PATTERN, WorkMeter
 from penstock.formula.functions.locales import CalendarNames
 from penstock.formula.functions.regex import Regex
 
+_READ_COST: Final = 300  # units for a character of a pattern, which may be the name of a month
 _RUN: Final = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P<sign>[^'])")
 _OFFSET_HOURS: Final = r"[+-]\d\d"
 _ONE_OR_TWO: Final = r"\d{1,2}"
@@ -58,11 +59,27 @@ _FIELDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-@lru_cache(maxsize=256)
-def date_pattern(pattern: str, names: CalendarNames) -> Regex:
+def date_pattern(pattern: str, names: CalendarNames, work: WorkMeter) -> Regex:
     """Return a regular expression with a named group for each field: `year`, `month`, ..."""
     if len(pattern) > MAX_PATTERN:
         _refuse(f"it is longer than {MAX_PATTERN} characters")
+    work.prepare(("date", pattern), _READ_COST * len(pattern))
+    found = _compile_once(pattern, names)
+    if isinstance(found, Regex):
+        return found
+    raise Fault(FormulaCode.INVALID_DATE_PATTERN, found)
+
+
+@lru_cache(maxsize=KEPT_PATTERNS)
+def _compile_once(pattern: str, names: CalendarNames) -> Regex | str:
+    """Return the expression, or why there is none, which may take as long to find out."""
+    try:
+        return _compile_pattern(_expression(pattern, names))
+    except Fault as refusal:
+        return refusal.message
+
+
+def _expression(pattern: str, names: CalendarNames) -> str:
     parts, at = [], 0
     while at < len(pattern):
         run = _RUN.match(pattern, at)
@@ -70,7 +87,7 @@ def date_pattern(pattern: str, names: CalendarNames) -> Regex:
             _refuse("a quote is not closed")
         parts.append(_pattern_part(run, names))
         at = run.end()
-    return _compile_pattern("".join(parts))
+    return "".join(parts)
 
 
 def _compile_pattern(source: str) -> Regex:

@@ -35,7 +35,7 @@ def as_timestamp(work: WorkMeter, text: str, pattern: str, *options: str | None)
     work.spend(_COST + len(text))
     locale = locale_of(locale_tag)
     wished = None if zone_name is None else zone_named(zone_name)
-    found = date_pattern(pattern, locale.names).named_captures(text)
+    found = date_pattern(pattern, locale.names, work).named_captures(text)
     if found is None:
         raise _invalid(text, f"is not of the form {pattern!r}")
     try:

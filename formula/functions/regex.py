@@ -12,12 +12,20 @@ from typing import Final, NoReturn, Protocol
 import re2
 
 from penstock.formula.core.errors import Fault, FormulaCode
-from penstock.formula.core.limits import MAX_PATTERN, MAX_REGEX_MEMORY, WorkMeter
+from penstock.formula.core.limits import (
+    KEPT_PATTERNS,
+    MAX_PATTERN,
+    MAX_REGEX_MEMORY,
+    WorkMeter,
+)
 
 Span = tuple[int, int]
 
 _MATCH_COST: Final = 260  # units for a match
 _COMPILE_COST: Final = 8  # units for a compiled instruction
+_READ_COST: Final = 250  # units for a character of a pattern that is read
+_UNICODE_COST: Final = 10_000  # units for a class of hundreds of ranges, such as `\pL`
+_REPEAT_COST: Final = 100_000  # units for what grows by counted repetitions until it is too large
 _SCAN_RATE: Final = 64  # characters that RE2 scans for one unit
 # In instructions; the automaton of a pattern up to this size fits into MAX_REGEX_MEMORY.
 _MAX_SMALL_SIZE: Final = 18
@@ -25,6 +33,8 @@ _CONTINUATION_BYTES: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC
 """The bytes of a character in UTF-8 after its first."""
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN: Final = re.compile(r"[^\\.^$*+?()\[\]{}|]+")
+_UNICODE_CLASS: Final = re.compile(r"\\[pP]")
+_COUNTED: Final = re.compile(r"\{\d")
 _UNBOUNDED: Final = re.compile(r"[*+]|,\}")
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INVALID: Final = "the regular expression is invalid"
@@ -128,12 +138,32 @@ class Regex:
         return looked * (2 * self.size if self.size > _MAX_SMALL_SIZE else 1) // _SCAN_RATE
 
 
-@lru_cache(maxsize=256)
-def regex(pattern: str) -> Regex:
-    """Return the compiled pattern of a formula."""
+def regex(pattern: str, work: WorkMeter) -> Regex:
+    """Return the compiled pattern of a formula, which may come from a row."""
     if len(pattern) > MAX_PATTERN:
         _refuse(f"longer than {MAX_PATTERN} characters")
-    return Regex(pattern)
+    units, found = _compile_once(pattern)
+    work.prepare(pattern, units)
+    if isinstance(found, Regex):
+        return found
+    raise Fault(FormulaCode.INVALID_REGEX, found)
+
+
+@lru_cache(maxsize=KEPT_PATTERNS)
+def _compile_once(pattern: str) -> tuple[int, Regex | str]:
+    """Return the units of compiling a pattern, and the pattern or why there is none.
+
+    What cannot be compiled may take as long, and so stays in memory as well.
+    """
+    units = (
+        _READ_COST * len(pattern)
+        + _UNICODE_COST * len(_UNICODE_CLASS.findall(pattern))
+        + _REPEAT_COST * bool(_COUNTED.search(pattern))
+    )
+    try:
+        return units, Regex(pattern)
+    except Fault as refusal:
+        return units, refusal.message
 
 
 def _compile(pattern: str) -> _CompiledPattern:

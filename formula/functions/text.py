@@ -123,7 +123,7 @@ def split(work: WorkMeter, text: str, pattern: str, limit: Decimal | None) -> tu
     """
     most = _whole_limit(limit)
     work.spend(len(text))
-    found = regex(pattern)
+    found = regex(pattern, work)
     if found.plain:
         pieces = text.split(found.plain, most - 1)
         work.spend(len(pieces) * _PIECE_COST)

@@ -13,7 +13,8 @@ import pytest
 
 from penstock.datastore.access.work import step_units, text_units
 from penstock.formula.checking.check import Surroundings
-from penstock.formula.core.limits import WorkMeter
+from penstock.formula.core.errors import FormulaCode
+from penstock.formula.core.limits import MAX_BATCH_WORK, WorkMeter
 from penstock.formula.core.values import FormulaParameter
 from penstock.formula.evaluate import compile_formula, steps_of
 from tests.formula.formula_values import NUMBER, STRING
@@ -67,3 +68,41 @@ def test_the_worst_input_costs_about_as_much_as_it_takes(name: str) -> None:
         rows *= 2
     bound = MOST_YARDSTICKS * units(rows)
     assert yardsticks(lambda: compiled.run_all([row] * rows), bound) < bound
+
+
+SPLITTING = "SEARCH(SPLIT('a', :s)[0], 'x')"
+PATTERNS: dict[str, tuple[str, str]] = {
+    "classes of letters": (SPLITTING, "(?i)" + r"\pL" * 62),
+    "other classes": (SPLITTING, "(?i)" + r"\PN" * 63),
+    "classes that no match needs": (SPLITTING, "(?:(?i)" + r"\pL" * 60 + "){0}"),
+    "repetitions that are too many": (SPLITTING, r"((.?){30}){30}|\pL"),
+    "ranges": (SPLITTING, "(?i)" + "[\u0100-\U0010ffff]" * 37),
+    "what is not closed": (SPLITTING, "(?i)" + r"\pL" * 62 + "("),
+    "names of days": ("AS_TIMESTAMP('x', :s)", "EEEE " * 36),
+}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_patterns_of_rows_cost_about_as_much_as_they_take_whether_or_not_they_are_valid(
+    name: str,
+) -> None:
+    text, pattern = PATTERNS[name]
+    compiled = compile_formula(text, Surroundings((FormulaParameter("s", STRING),)))
+    rows = [{"s": f"{pattern}{n:x}"} for n in range(500, 520)]
+    work = WorkMeter()
+    results = compiled.run_all(rows[:10], work=work)
+    assert FormulaCode.WORK_LIMIT not in {error.code for error in results.errors}
+    bound = MOST_YARDSTICKS * text_units(work.take_spent())
+    assert yardsticks(lambda: compiled.run_all(rows[10:]), bound) < bound
+
+
+def test_a_batch_ends_after_some_hundred_of_the_worst_patterns_and_pays_for_each_once() -> None:
+    compiled = compile_formula(SPLITTING, Surroundings((FormulaParameter("s", STRING),)))
+    rows = [{"s": "(?i)" + r"\pL" * 62 + f"({n:x}"} for n in range(16, 66)]
+    errors = compiled.run_all(rows, work=WorkMeter(MAX_BATCH_WORK // 10)).errors
+    codes = [error.code for error in errors]
+    paid = codes.index(FormulaCode.WORK_LIMIT)
+    assert codes[:paid] == [FormulaCode.INVALID_REGEX] * paid
+    assert (0 < paid < 10, set(codes[paid:])) == (True, {FormulaCode.WORK_LIMIT})
+    again = compiled.run_all(rows[:1] * 1_000).errors
+    assert {error.code for error in again} == {FormulaCode.INVALID_REGEX}

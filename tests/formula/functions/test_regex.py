@@ -25,7 +25,7 @@ PATTERNS = st.recursive(
 
 
 def spans(pattern: str, text: str) -> list[tuple[int, int]]:
-    return list(regex(pattern).matches(text, WorkMeter()))
+    return list(regex(pattern, WorkMeter()).matches(text, WorkMeter()))
 
 
 def match_with_re(pattern: str) -> re.Pattern[str]:
@@ -95,7 +95,7 @@ def test_what_needs_backtracking_or_is_malformed_is_refused(
     pattern: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(Fault) as caught:
-        regex(pattern)
+        regex(pattern, WorkMeter())
 
     assert caught.value.code == FormulaCode.INVALID_REGEX
     assert caught.value.message == f"the regular expression is invalid: {REFUSED[pattern]}"
