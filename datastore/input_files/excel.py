@@ -5,6 +5,7 @@ before: the parts of the archive by their sizes, the rows of a sheet by a first 
 """
 
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -72,6 +73,9 @@ def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes
     """Return the name of the first visible sheet and its rows as CSV; raises InputRefused."""
     from openpyxl import load_workbook  # noqa: PLC0415 - it comes with an extra
 
+    # It warns about each cell with an impossible date, and says what the cell holds: each text
+    # would be a line of the log, and be kept in memory until the process ends.
+    warnings.filterwarnings("ignore", module=r"openpyxl\.")
     try:
         _require_bounded(path, work)
         book = load_workbook(path, read_only=True, data_only=True, keep_links=False)

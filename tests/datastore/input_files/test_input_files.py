@@ -5,6 +5,7 @@ import datetime as dt
 import gzip
 import io
 import threading
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -302,6 +303,20 @@ def test_cells_are_plain_numbers_iso_times_and_lower_case_booleans(tmp_path: Pat
         '2026-01-31T10:30:00,,"a ""b"""\r\n'
         "x,,,,,,,\r\n\r\ny,,,,,,,\r\n"
     )
+
+
+def test_a_date_that_cannot_be_is_an_error_of_its_cell_and_no_line_of_the_log(
+    tmp_path: Path,
+) -> None:
+    data = excel_file(("a", "b"), (dt.datetime(2026, 1, 31), "x"))
+    with zipfile.ZipFile(io.BytesIO(data)) as read:
+        parts = {name: read.read(name) for name in read.namelist()}
+    for name, content in parts.items():
+        parts[name] = content.replace(b"<v>46053</v>", b"<v>99999999999</v>")
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        text = sheet_text(write(tmp_path / "a.xlsx", archive(**parts)))
+    assert (text, seen) == ("a,b\r\n#VALUE!,x\r\n", [])
 
 
 @pytest.mark.parametrize(
