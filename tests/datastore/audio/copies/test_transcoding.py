@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -24,11 +23,8 @@ from penstock.datastore.audio.transcoding.formats import (
     StreamFormat,
     choose_conversion,
 )
-from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, IllegalState, RateLimited
-from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import ANN
 from tests.datastore.audio.sample_transcoder import CountedTranscoder, key_behind
 from tests.datastore.audio.sample_uploads import (
@@ -36,7 +32,6 @@ from tests.datastore.audio.sample_uploads import (
     FORMATS,
     TAGS,
     content_of,
-    open_files,
     single_chunk,
     sound,
     upload_and_register,
@@ -65,22 +60,6 @@ TRACK = Audio(
     updated_at="2022-08-10T23:55:20.322Z",
 )
 CONTENT_HEAD = b"fLaC"
-
-
-@pytest.fixture
-async def files(tmp_path: Path) -> AsyncIterator[Files]:
-    async with open_files("local", tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def store(table: Table, files: Files, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch), files=files)
 
 
 def streams(store: Store, transcoder: Transcoder) -> ConvertedStreams:

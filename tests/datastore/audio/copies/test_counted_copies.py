@@ -1,9 +1,7 @@
 """A user keeps only so many copies that are made of tracks and covers, and so many bytes."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +21,7 @@ from penstock.datastore.table import commit
 from penstock.datastore.table.layout import COPY_COUNT
 from penstock.datastore.table.port import Key, Put, Table, Update
 from tests.datastore.audio.sample_library import ANN, BOB
-from tests.datastore.audio.sample_uploads import open_files, single_chunk
+from tests.datastore.audio.sample_uploads import single_chunk
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import Watch, on_sqlite, without_moto
 from tests.support.table_interceptors import CutOffTable, ProcessDied
@@ -32,22 +30,6 @@ KEPT, RENEWED = timedelta(days=3), timedelta(days=1)
 RULES = CopyRules(CopyKind("A", most=3, most_bytes=100), KEPT, RENEWED)
 OTHERS = CopyRules(CopyKind("C", most=3, most_bytes=100), KEPT, RENEWED)
 COUNT = COPY_COUNT.key(user="ann", kind="A")
-
-
-@pytest.fixture
-async def files(tmp_path: Path) -> AsyncIterator[Files]:
-    async with open_files("local", tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def store(table: Table, files: Files, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch), files=files)
 
 
 def copies_of(store: Store, caller: Caller = ANN, rules: CopyRules = RULES) -> MadeCopies:

@@ -3,11 +3,9 @@
 import struct
 import warnings
 import zlib
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
-from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -34,7 +32,7 @@ from penstock.datastore.table.layout import ALBUM
 from penstock.datastore.table.port import Item, Table, Update
 from tests.datastore.audio.sample_library import ANN, BOB, add, drift
 from tests.datastore.audio.sample_transcoder import key_behind
-from tests.datastore.audio.sample_uploads import content_of, open_files, single_chunk
+from tests.datastore.audio.sample_uploads import content_of, single_chunk
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import Watch, on_sqlite
 from tests.support.work_account import Account
@@ -70,22 +68,6 @@ def jpeg_of_passes(count: int) -> bytes:
         segment(0xDA, bytes((1, 1, 0, 1, 63, 0))) * (count - 1),
     ]
     return b"\xff\xd8" + b"".join(parts) + b"\xff\xd9"
-
-
-@pytest.fixture
-async def files(tmp_path: Path) -> AsyncIterator[Files]:
-    async with open_files("local", tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def store(table: Table, files: Files, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch), files=files)
 
 
 async def keep(session: Session, content: bytes) -> str:
