@@ -1,15 +1,17 @@
 """The uploads that a caller, or a group, has open: allowed by a form, and not used yet.
 
-Each takes a numbered place of the caller, and one of the group, until it is used, its form expires
-or the pipeline of its execution is deleted. There are only so many places, so their number is exact
+Each takes a numbered place of the caller, and one of the group, until it is used or the pipeline of
+its execution is deleted, and without that until its form is over and its file is gone: what nobody
+uses counts as long as it is stored. There are only so many places, so their number is exact
 whatever happens at once, and a process that dies leaves nothing behind that does not expire.
 """
 
+from asyncio import gather
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
-from random import randrange
+from datetime import datetime, timedelta
+from random import randrange, sample, shuffle
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from penstock.datastore.clock import Clock, iso_timestamp
@@ -48,6 +50,21 @@ WAITING: Final = "waiting"
 AWAITED: Final = "uploadUntil"
 """The attribute of an execution with the expiry of the form that it awaits."""
 
+FORM_ENDS: Final = "formUntil"
+"""The attribute of a place with the second from which its form writes nothing more."""
+
+SLOW_UPLOAD: Final = timedelta(hours=1)
+"""The time for which an upload may go on that began in time, where a form cannot be ended."""
+
+KEPT_TIME: Final = timedelta(days=7)
+"""The time after its form for which a place may be taken, longer than any unused file stays."""
+
+MAX_LOOKS: Final = 100
+"""Files that a call looks at to learn whether they are gone."""
+
+FREED_AT_ONCE: Final = 25
+"""Places that are freed together, so that not every upload has to look for one."""
+
 MAX_KEYS: Final = 100
 
 UploadKind: TypeAlias = Literal["execution", "audio", "dataset", "playlist", "cover"]
@@ -64,7 +81,8 @@ class OpenedUpload(NamedTuple):
     """An upload that a form allows until `expires_at`.
 
     `id` names it among the uploads of its kind. `watched` is the key of the row by which its use
-    shows, if there is one; that of an execution has the same `expires_at`, and a `pipeline`.
+    shows, if there is one; that of an execution has the same `expires_at`, and a `pipeline`. `key`
+    is that of the file, unless its execution tells it.
     """
 
     kind: UploadKind
@@ -72,6 +90,7 @@ class OpenedUpload(NamedTuple):
     expires_at: datetime
     watched: Key | None = None
     pipeline: str | None = None
+    key: str | None = None
 
     @property
     def subject(self) -> str:
@@ -104,11 +123,15 @@ class _Candidate(NamedTuple):
     used: str | None = None
 
 
-class _UsedUpload(NamedTuple):
-    """The row of an upload that is open no more, and the key that its form may write still."""
+class _EndedUpload(NamedTuple):
+    """The row of an upload that is open no more, and the key that its form may write still.
+
+    One with an `unused_key` is open again if a file is there after all.
+    """
 
     row: Attributes
     form_key: str | None = None
+    unused_key: str | None = None
 
 
 class _WaitingExecution(NamedTuple):
@@ -167,7 +190,7 @@ class OpenUploads:
     async def count(self, group: GroupPath | None = None) -> int:
         """Count the uploads that the caller has open, or those that are open for a group."""
         rows = await self._rows(self._holder(group))
-        return len(rows) - len(await self._find_used(rows))
+        return len(rows) - len(await self._find_ended(rows))
 
     def _holder(self, group: GroupPath | None = None) -> _Holder:
         if group is None:
@@ -206,11 +229,17 @@ class OpenUploads:
         self, upload: OpenedUpload, holders: Sequence[_Holder], chosen: Sequence[_Candidate]
     ) -> list[Put]:
         keys = [holder.place(one.number) for holder, one in zip(holders, chosen, strict=True)]
+        form_ends = upload.expires_at
+        if not self.files.ends_forms:
+            form_ends += SLOW_UPLOAD
         fields: Item = {
             "subject": upload.subject,
             "openedAt": self._now,
-            TTL: int(upload.expires_at.timestamp()),
+            FORM_ENDS: int(form_ends.timestamp()),
+            TTL: int((form_ends + KEPT_TIME).timestamp()),
         }
+        if upload.key is not None:
+            fields["key"] = upload.key
         if upload.watched is not None:
             fields |= {
                 "watchedPk": upload.watched.pk,
@@ -233,9 +262,10 @@ class OpenUploads:
         return int(self.clock.now().timestamp())
 
     async def _find_candidate(self, holder: _Holder) -> _Candidate:
-        """Choose a place that is free, or whose upload was used; QuotaExceeded without any.
+        """Choose a place that is free, or whose upload is over; QuotaExceeded without any.
 
         A form that may write still writes nothing from then on, before its place is another's.
+        Other places whose uploads are over are freed too.
         """
         rows = {str(row["sk"]): row for row in await self._rows(holder)}
         free = [
@@ -246,42 +276,83 @@ class OpenUploads:
         if free:
             return free[randrange(len(free))]  # noqa: S311 - no secret
         numbers = {holder.place(number).sk: number for number in range(holder.most)}
-        used = [
-            one for one in await self._find_used(list(rows.values())) if one.row["sk"] in numbers
+        over = [
+            one for one in await self._find_ended(list(rows.values())) if one.row["sk"] in numbers
         ]
-        if not used:
-            raise holder.full_error()
-        chosen = used[randrange(len(used))]  # noqa: S311 - no secret
-        if chosen.form_key is not None:
-            await self.files.refuse_uploads(chosen.form_key)
-        return _Candidate(numbers[str(chosen.row["sk"])], str(chosen.row["subject"]))
+        shuffle(over)
+        while over:
+            tried, over = over[:FREED_AT_ONCE], over[FREED_AT_ONCE:]
+            ends = await gather(*map(self._end_form, tried))
+            ended = [one.row for one, is_ended in zip(tried, ends, strict=True) if is_ended]
+            if ended:
+                await free_places(self.table, [_removal(row) for row in ended[1:]])
+                return _Candidate(numbers[str(ended[0]["sk"])], str(ended[0]["subject"]))
+        raise holder.full_error()
+
+    async def _end_form(self, ended: _EndedUpload) -> bool:
+        """Let the form write nothing more; False if it has just written what nobody uses."""
+        if ended.form_key is not None:
+            await self.files.refuse_uploads(ended.form_key)
+        return ended.unused_key is None or await self.files.stat(ended.unused_key) is None
 
     async def _rows(self, holder: _Holder) -> list[Attributes]:
-        """Read the places that are taken by forms that have not expired."""
+        """Read the places that have not expired."""
         rows = await _read_places(self.table, holder.partition)
         return [row for row in rows if _number(row[TTL]) > self._now]
 
-    async def _find_used(self, rows: Sequence[Attributes]) -> list[_UsedUpload]:
-        """Return the rows of uploads that were used, or whose pipelines were deleted."""
+    async def _find_ended(self, rows: Sequence[Attributes]) -> list[_EndedUpload]:
+        """Return the rows of uploads that were used or never came, or of deleted pipelines."""
         watching = {
             Key(str(row["watchedPk"]), str(row["watchedSk"])): None
             for row in rows
             if "watchedPk" in row
         }
         found = await self._read_all(list(watching))
-        used: list[_UsedUpload] = []
-        waiting: list[_WaitingExecution] = []
+        open_rows: list[tuple[Attributes, Attributes | None]] = []
+        used: list[_EndedUpload] = []
         for row in rows:
-            if "watchedPk" not in row:
-                continue
-            watched = found.get(Key(str(row["watchedPk"]), str(row["watchedSk"])))
-            if self._is_used(row, watched):
-                used.append(_UsedUpload(row))
-            elif (pipeline := _pipeline_of(row, watched)) is not None:
-                waiting.append(_WaitingExecution(row, watched, pipeline))
+            is_watched = "watchedPk" in row
+            key = Key(str(row["watchedPk"]), str(row["watchedSk"])) if is_watched else None
+            watched = None if key is None else found.get(key)
+            if is_watched and self._is_used(row, watched):
+                used.append(_EndedUpload(row))
+            else:
+                open_rows.append((row, watched))
+        return [*used, *await self._find_unusable(open_rows)]
+
+    async def _find_unusable(
+        self, rows: Sequence[tuple[Attributes, Attributes | None]]
+    ) -> list[_EndedUpload]:
+        """Return the rows of uploads that never came, or whose pipelines were deleted.
+
+        Each row comes with what it watches.
+        """
+        waiting = [
+            _WaitingExecution(row, watched, pipeline)
+            for row, watched in rows
+            if (pipeline := _pipeline_of(row, watched)) is not None
+        ]
         pipelines = await self._read_all(list({one.pipeline: None for one in waiting}))
-        orphans = [one for one in waiting if _is_gone(pipelines.get(one.pipeline))]
-        return [*used, *(_UsedUpload(one.row, one.form_key) for one in orphans)]
+        orphans: list[_EndedUpload] = []
+        unused = [
+            _EndedUpload(row, str(row["key"]), str(row["key"])) for row, _ in rows if "key" in row
+        ]
+        for one in waiting:
+            if _is_gone(pipelines.get(one.pipeline)):
+                orphans.append(_EndedUpload(one.row, one.form_key))
+            elif one.form_key is not None:
+                unused.append(_EndedUpload(one.row, one.form_key, one.form_key))
+        return [*orphans, *await self._find_missing(unused)]
+
+    async def _find_missing(self, unused: Sequence[_EndedUpload]) -> list[_EndedUpload]:
+        """Return those of unused uploads whose form is over and whose file is not there.
+
+        Of very many it looks at some, which differ from call to call.
+        """
+        over = [one for one in unused if _number(one.row.get(FORM_ENDS, 2**40)) <= self._now]
+        looked = sample(over, min(len(over), MAX_LOOKS))
+        stats = await gather(*(self.files.stat(str(one.unused_key)) for one in looked))
+        return [one for one, stat in zip(looked, stats, strict=True) if stat is None]
 
     async def _read_all(self, keys: Sequence[Key]) -> dict[Key, Attributes]:
         found: dict[Key, Attributes] = {}
@@ -314,7 +385,12 @@ def _pipeline_of(row: Attributes, execution: Attributes | None) -> Key | None:
 async def find_places_of_group(table: Table, group: GroupPath) -> list[Delete]:
     """Find the places of a group that is deleted; return the removals of its uploads from them."""
     rows = await _read_places(table, OPEN_UPLOAD.pk.fill({"kind": "group", "holder": group}))
-    return [Delete(key_of(row), Compare("subject", "=", str(row["subject"]))) for row in rows]
+    return [_removal(row) for row in rows]
+
+
+def _removal(row: Attributes) -> Delete:
+    """The removal of an upload from its place, unless another one has it by then."""
+    return Delete(key_of(row), Compare("subject", "=", str(row["subject"])))
 
 
 async def free_places(table: Table, removals: Sequence[Delete]) -> None:

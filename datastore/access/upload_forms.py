@@ -44,7 +44,7 @@ async def open_form(
     # What cannot be signed takes no place, not even for a moment.
     check_upload(terms.key, terms.max_bytes, terms.content_type, seconds)
     expires_at = access.clock.now() + FORM_TIME
-    opened = OpenedUpload(terms.kind, terms.id, expires_at, terms.watched)
+    opened = OpenedUpload(terms.kind, terms.id, expires_at, terms.watched, key=terms.key)
     await access.open_uploads.open(opened, group)
     async with access.open_uploads.closed_on_failure(terms.kind, terms.id):
         form = await access.files.presign_upload(

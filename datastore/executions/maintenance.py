@@ -113,6 +113,9 @@ class ExecutionMaintenance:
         if is_uploaded and not waits and await self._make_ready(execution):
             return True
         if self._is_late(execution):
+            # A retry has another form, so what nobody started would count nowhere from then on.
+            await self.files.refuse_uploads(ingest_key(execution))
+            await self.files.delete(ingest_key(execution))
             await self._fail(execution, _NOT_STARTED if waits else _NO_INPUT)
         return False
 

@@ -23,8 +23,8 @@ describe_values(
         ),
         QuotaKind.BYTES: "The sizes of these files together, in bytes.",
         QuotaKind.OPEN_UPLOADS: (
-            "Uploads whose form has not expired and that were not used yet. Those of a group are "
-            "for the group itself, not for the groups below."
+            "Uploads that were not used yet, while their form is valid or their file is stored. "
+            "Those of a group are for the group itself, not for the groups below."
         ),
     },
 )

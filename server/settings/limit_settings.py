@@ -101,8 +101,8 @@ class LimitSettings(BaseSettings):
         100,
         gt=0,
         le=10_000,
-        description="Most uploads that one caller may have open: allowed by a form that has not "
-        "expired, and not used yet.",
+        description="Most uploads that one caller may have open: not used yet, while their form is "
+        "valid or their file is stored.",
     )
     max_open_uploads_of_group: int = Field(
         1_000,

@@ -777,7 +777,7 @@ export type QuotaKind =
   | "FILES"
   /** The sizes of these files together, in bytes. */
   | "BYTES"
-  /** Uploads whose form has not expired and that were not used yet. Those of a group are for the group itself, not for the groups below. */
+  /** Uploads that were not used yet, while their form is valid or their file is stored. Those of a group are for the group itself, not for the groups below. */
   | "OPEN_UPLOADS";
 
 /** The manifest run whose output is complete although no worker reported it. */

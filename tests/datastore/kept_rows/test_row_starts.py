@@ -80,6 +80,7 @@ async def test_the_search_for_uploads_leaves_those_that_write_rows_to_callers(
     assert await store.confirm_uploads() == 0
     after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "NOT_STARTED")
+    assert await store.files.stat(ingest_key(made)) is None, "its retry has another form"
     assert (await current_execution(store, started)).state == "waiting"
     assert await read_kwh(store, pipeline) == {}
     assert await faults(store.table) == []
