@@ -1,6 +1,6 @@
 """Executions run by external workers, which claim, report and end them under a fence."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from penstock.datastore.executions.files import (
     errors_key,
     input_key,
     output_key,
+    place_files,
     refuse_staged_uploads,
     staged_key,
 )
@@ -136,12 +137,11 @@ class ExternalWorkers:
             await self._try_delete_staged_files(claimed)
             return claimed
         _require_held(claimed, fence)
-        keys = (output_key(claimed), errors_key(claimed))
-        for key in keys:
-            if not await self._is_uploaded(claimed, key):
-                name = key.rpartition("/")[2]
+        for key_of in (output_key, errors_key):
+            if not await self._is_uploaded(claimed, key_of):
+                name = key_of(claimed).rpartition("/")[2]
                 raise IllegalState(f"{name} was not uploaded yet.", claimed.state.name)
-        await self._publish(claimed, counts, keys)
+        await self._publish(claimed, counts, (output_key, errors_key))
         return await self._end(claimed, ExecutionState.SUCCESS, counts)
 
     async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
@@ -153,8 +153,8 @@ class ExternalWorkers:
         if problems := [FieldProblem([field], text) for field, text in found if text]:
             raise Invalid(problems)
         claimed = await self._read_held(id, fence)
-        if await self._is_uploaded(claimed, errors_key(claimed)):
-            await self._publish(claimed, claimed.counts, [errors_key(claimed)])
+        if await self._is_uploaded(claimed, errors_key):
+            await self._publish(claimed, claimed.counts, [errors_key])
         return await self._end(claimed, ExecutionState.FAILED, claimed.counts, code, message)
 
     async def _end(
@@ -169,7 +169,8 @@ class ExternalWorkers:
         after = with_counts(
             with_end_state(claimed, state, self.access.clock.now(), self.rules), counts
         )
-        size = await self._measure_result(claimed)
+        after = place_files(after)
+        size = await self._measure_result(after)
         try:
             await self._claims.end(
                 claimed, replace(after, code=code, message=message, result_bytes=size)
@@ -183,23 +184,26 @@ class ExternalWorkers:
         with suppress(Unavailable):  # They are then removed with the execution.
             await delete_staged_files(self.files, ended)
 
-    async def _is_uploaded(self, claimed: Execution, key: str) -> bool:
-        return await self.files.stat(staged_key(key, claimed.fence)) is not None
+    async def _is_uploaded(self, claimed: Execution, key_of: Callable[[Execution], str]) -> bool:
+        return await self.files.stat(staged_key(key_of(claimed), claimed.fence)) is not None
 
-    async def _measure_result(self, claimed: Execution) -> int | None:
+    async def _measure_result(self, ended: Execution) -> int | None:
         """The bytes of the output and the rejected rows in place; None if there is neither."""
-        found = [await self.files.stat(key) for key in (output_key(claimed), errors_key(claimed))]
+        found = [await self.files.stat(key) for key in (output_key(ended), errors_key(ended))]
         sizes = [stat.size for stat in found if stat is not None]
         return sum(sizes) if sizes else None
 
-    async def _publish(self, claimed: Execution, counts: RowCounts, keys: Iterable[str]) -> None:
-        """Copy the uploads into place, if the claim is still held.
+    async def _publish(
+        self, claimed: Execution, counts: RowCounts, keys: Iterable[Callable[[Execution], str]]
+    ) -> None:
+        """Copy the uploads into the place of the claim, if it is still held.
 
         The uploads stay, so that an interrupted call can be repeated.
         """
         await self._send_heartbeat(claimed, counts)
-        for key in keys:
-            await self.files.copy(staged_key(key, claimed.fence), key)
+        for key_of in keys:
+            staged = staged_key(key_of(claimed), claimed.fence)
+            await self.files.copy(staged, key_of(place_files(claimed)))
 
     async def _send_heartbeat(self, claimed: Execution, counts: RowCounts) -> None:
         try:

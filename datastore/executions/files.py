@@ -63,7 +63,11 @@ def read_key(execution: Execution) -> str:
 
 
 def output_key(execution: Execution) -> str:
-    return f"{_execution_folder(execution)}/output.txt"
+    """The key of the output; what a worker elsewhere made has the number of its claim.
+
+    So a copy into place that outlasts its claim never replaces what the next worker made.
+    """
+    return f"{_execution_folder(execution)}/output{_claim_part(execution)}.txt"
 
 
 def parquet_key(execution: Execution) -> str:
@@ -72,8 +76,26 @@ def parquet_key(execution: Execution) -> str:
 
 
 def errors_key(execution: Execution) -> str:
-    """The key of the rejected rows."""
-    return f"{_execution_folder(execution)}/errors.csv"
+    """The key of the rejected rows, as that of the output."""
+    return f"{_execution_folder(execution)}/errors{_claim_part(execution)}.csv"
+
+
+def _claim_part(execution: Execution) -> str:
+    """The number of the claim in a name; a server that claims it later writes without one."""
+    is_latest = execution.placed is not None and execution.placed == execution.fence
+    return f".{execution.placed}" if is_latest else ""
+
+
+def place_files(execution: Execution) -> Execution:
+    """The execution with the place for what the worker elsewhere of its claim made."""
+    return replace(execution, placed=execution.fence)
+
+
+def _lost_places(execution: Execution) -> list[str]:
+    """The keys of what workers elsewhere of earlier claims put into their places."""
+    fences = range(max(1, execution.fence - EARLIER_CLAIMS), execution.fence)
+    places = [place_files(replace(execution, fence=fence)) for fence in fences]
+    return [key for place in places for key in (output_key(place), errors_key(place))]
 
 
 def written_keys(execution: Execution) -> tuple[str, ...]:
@@ -114,7 +136,8 @@ def staged_keys(execution: Execution) -> list[str]:
     """The keys under which workers of the present claim and of those before it upload files."""
     first = max(1, execution.fence - EARLIER_CLAIMS)
     fences = range(first, execution.fence + 1)
-    made = output_key(execution), errors_key(execution)
+    plain = replace(execution, placed=None)
+    made = output_key(plain), errors_key(plain)
     return [staged_key(key, fence) for fence in fences for key in made]
 
 
@@ -135,8 +158,11 @@ async def end_earlier_uploads(files: Files, claimed: Execution) -> None:
 
 
 async def delete_staged_files(files: Files, execution: Execution) -> None:
-    """Remove what was uploaded for the present claim and those before it."""
-    for key in staged_keys(execution):
+    """Remove what was uploaded for the present claim and those before it.
+
+    What those before it put into place goes as well.
+    """
+    for key in (*staged_keys(execution), *_lost_places(execution)):
         await files.delete(key)
 
 

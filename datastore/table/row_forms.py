@@ -12,6 +12,7 @@ from penstock.datastore.table.keys import LEVEL, SEPARATOR, SHARD
 from penstock.datastore.table.layout import (
     AUDIO_WORD,
     CONSUMER_PREFIX,
+    EXECUTION,
     EXECUTION_LISTED,
     GROUP,
     GROUP_COUNT,
@@ -175,6 +176,12 @@ def _rules_playlist(operation: Operation) -> bool:
     return _leads(PLAYLIST.pk.leader, operation.key.pk) and "rule" in _written_attributes(operation)
 
 
+def _places_files(operation: Operation) -> bool:
+    key = operation.key
+    is_execution = _leads(EXECUTION.pk.leader, key.pk) and key.sk == EXECUTION.sk.text
+    return is_execution and "placed" in _written_attributes(operation)
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -204,6 +211,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(24, "Rows of datasets are looked up in an index.", _has_index),
     RowForm(25, "Outputs have timestamps in ISO 8601.", _names_timestamp_form),
     RowForm(26, "Playlists have rules in place of entries.", _rules_playlist),
+    RowForm(27, "Files of external workers lie in places of their claims.", _places_files),
 )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from msgspec import convert
+from msgspec import convert, structs
 
 from penstock.datastore.errors import IllegalState, Invalid, NotFound, NotPermitted
 from penstock.datastore.executions.files import (
@@ -14,6 +14,7 @@ from penstock.datastore.executions.files import (
     ingest_key,
     input_key,
     output_key,
+    place_files,
     staged_key,
 )
 from penstock.datastore.executions.records import Execution
@@ -163,16 +164,72 @@ async def test_what_a_zombie_uploads_reaches_nobody(
         await external.complete(made.id, 2, COUNTS)
     for form, data in ((heir.output, OUTPUT), (heir.errors, ERRORS)):
         await put_file(store.files, dict(form.fields)["key"], data)
-    assert (await external.complete(made.id, 2, COUNTS)).state == "success"
+    over = await external.complete(made.id, 2, COUNTS)
+    assert over.state == "success"
     for form in (slow.output, slow.errors, heir.output, heir.errors):
         await put_file(store.files, dict(form.fields)["key"], b"later")
-    assert await read_content(store.files, output_key(made)) == OUTPUT
-    assert await read_content(store.files, errors_key(made)) == ERRORS
+    assert await read_content(store.files, output_key(over)) == OUTPUT
+    assert await read_content(store.files, errors_key(over)) == ERRORS
     watch.move(timedelta(days=30))
     await store.finish_deletes()
     keys = all_keys(heir.execution)
     assert len(keys) == 8
     assert [await read_content(store.files, key) for key in keys] == [None] * 8
+
+
+async def test_a_copy_into_place_that_outlasts_its_claim_replaces_nothing(
+    store: Store, pipeline: Pipeline, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    external = store.open_session(ANN).executions.external
+    made = await ready_execution(store, pipeline)
+    slow = (await external.claim(made.id, "slow")).execution
+    for key in (output_key(made), errors_key(made)):
+        await put_file(store.files, staged_key(key, 1), b"late")
+    real, ended = LocalFiles.copy, list[Execution]()
+
+    async def copy_late(files: LocalFiles, source: str, target: str) -> None:
+        if source != staged_key(output_key(made), 1):
+            await real(files, source, target)
+            return
+        watch.move(timedelta(minutes=5))
+        heir = (await external.claim(made.id, "heir")).execution
+        await upload_staged(store, heir)
+        ended.append(await external.complete(made.id, 2, COUNTS))
+        await put_file(files, target, b"late")  # which was begun before the heir removed it
+
+    monkeypatch.setattr(LocalFiles, "copy", copy_late)
+    with pytest.raises((IllegalState, NotFound)):
+        await external.complete(slow.id, 1, COUNTS)
+    after = await current_execution(store, made)
+    assert after == ended[0]
+    assert await read_content(store.files, output_key(after)) == OUTPUT
+    assert await read_content(store.files, errors_key(after)) == ERRORS
+    assert await faults(store.table) == []
+
+
+async def test_what_earlier_claims_put_into_place_goes_with_the_next_end(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    external = store.open_session(ANN).executions.external
+    made = await ready_execution(store, pipeline)
+    lost = (await external.claim(made.id, "slow")).execution
+    watch.move(timedelta(minutes=5))
+    heir = (await external.claim(made.id, "heir")).execution
+    places = [key(place_files(lost)) for key in (output_key, errors_key)]
+    for place in places:
+        await put_file(store.files, place, b"late")
+    await upload_staged(store, heir)
+    await external.complete(made.id, 2, COUNTS)
+    assert [await read_content(store.files, place) for place in places] == [None, None]
+
+
+async def test_a_server_that_claims_it_later_writes_without_a_number(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready_execution(store, pipeline)
+    placed = structs.replace(made, fence=1, placed=1)
+    assert output_key(placed) == output_key(made).replace("output.txt", "output.1.txt")
+    assert output_key(structs.replace(placed, fence=2)) == output_key(made)
 
 
 async def test_what_was_uploaded_lies_in_one_place_after_the_end(
@@ -183,13 +240,16 @@ async def test_what_was_uploaded_lies_in_one_place_after_the_end(
     held = (await external.claim(made.id, "far")).execution
     await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
     await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
-    await external.complete(made.id, 1, COUNTS)
-    found = {key: await read_content(store.files, key) for key in all_keys(held)}
+    over = await external.complete(made.id, 1, COUNTS)
+    keys = [*all_keys(held), output_key(over), errors_key(over)]
+    found = {key: await read_content(store.files, key) for key in keys}
     assert found == {
         ingest_key(made): INPUT,
         input_key(made): INPUT,
-        output_key(made): OUTPUT,
-        errors_key(made): ERRORS,
+        output_key(made): None,
+        errors_key(made): None,
+        output_key(over): OUTPUT,
+        errors_key(over): ERRORS,
         staged_key(output_key(made), 1): None,
         staged_key(errors_key(made), 1): None,
     }
@@ -213,12 +273,10 @@ async def test_a_completion_that_is_cut_short_can_be_made_again(
             break
         deaths += 1
     assert deaths >= 4
-    assert (
-        (await current_execution(store, made)).state,
-        (await current_execution(store, made)).counts,
-    ) == ("success", COUNTS)
-    assert await read_content(store.files, output_key(made)) == OUTPUT
-    assert await read_content(store.files, errors_key(made)) == ERRORS
+    over = await current_execution(store, made)
+    assert (over.state, over.counts) == ("success", COUNTS)
+    assert await read_content(store.files, output_key(over)) == OUTPUT
+    assert await read_content(store.files, errors_key(over)) == ERRORS
     assert await faults(store.table) == []
 
 
@@ -227,8 +285,8 @@ async def test_the_rejected_rows_of_a_failure_are_kept(store: Store, pipeline: P
     made = await ready_execution(store, pipeline)
     await external.claim(made.id, "far")
     await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
-    await external.fail(made.id, 1, "TOO_BAD", "Most rows were bad.")
-    assert await read_content(store.files, errors_key(made)) == ERRORS
+    over = await external.fail(made.id, 1, "TOO_BAD", "Most rows were bad.")
+    assert await read_content(store.files, errors_key(over)) == ERRORS
 
 
 @pytest.mark.parametrize(
