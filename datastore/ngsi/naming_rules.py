@@ -7,12 +7,15 @@ stores the documents, and every sink reads them.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import msgspec
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import formula_units
 from penstock.datastore.errors import BadArgument, FieldProblem, Invalid, NotFound, NotPermitted
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.ngsi.name_mappings import MAX_BYTES, Mapper, NameMappings, read_mappings
 from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.options import SinkOptions
@@ -161,14 +164,16 @@ class NamingRules:
     async def put_mappings(self, document: bytes) -> NameMappings:
         """Replace the name mappings; raises Invalid and keeps the old ones if they are wrong."""
         self._require(Role.ADMIN)
-        mapper = Mapper.from_mappings(read_mappings(document))
+        self.access.work.spend_more(formula_units(len(document)))
+        mapper = await run_in_formula_thread(partial(_read_mapper, document))
         await self._put(MAPPINGS, document)
         return mapper.mappings
 
     async def put_rules(self, document: bytes) -> GroupingRules:
         """Replace the grouping rules; raises Invalid and keeps the old ones if they are wrong."""
         self._require(Role.ADMIN)
-        grouper = Grouper.from_rules(read_rules(document))
+        self.access.work.spend_more(formula_units(len(document)))
+        grouper = await run_in_formula_thread(partial(_read_grouper, document))
         await self._put(GROUPING, document)
         return grouper.rules
 
@@ -206,6 +211,16 @@ async def read_documents(table: Table) -> NamingDocuments:
     return NamingDocuments(*texts)
 
 
+def _read_mapper(document: bytes) -> Mapper:
+    """Read name mappings and compile their patterns, a thousand of which take seconds."""
+    return Mapper.from_mappings(read_mappings(document))
+
+
+def _read_grouper(document: bytes) -> Grouper:
+    """Read grouping rules and compile their patterns."""
+    return Grouper.from_rules(read_rules(document))
+
+
 async def load_renamer(table: Table, options: SinkOptions) -> Renamer:
     """Load the naming documents that the options enable."""
     if not options.enable_name_mappings and not options.enable_grouping:
@@ -213,7 +228,9 @@ async def load_renamer(table: Table, options: SinkOptions) -> Renamer:
     documents = await read_documents(table)
     mapper, grouper = None, None
     if options.enable_name_mappings and documents.mappings is not None:
-        mapper = Mapper.from_mappings(read_mappings(documents.mappings.encode()))
+        document = documents.mappings.encode()
+        mapper = await run_in_formula_thread(partial(_read_mapper, document))
     if options.enable_grouping and documents.grouping is not None:
-        grouper = Grouper.from_rules(read_rules(documents.grouping.encode()))
+        document = documents.grouping.encode()
+        grouper = await run_in_formula_thread(partial(_read_grouper, document))
     return Renamer(mapper, grouper)

@@ -1,20 +1,25 @@
 """Stored naming rules: the roles that may replace them, and their effect on a sink."""
 
 import json
+import threading
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from penstock.datastore.access.access import Access, Budget
+from penstock.datastore.access.work import FORMULA_CHARACTERS
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import Invalid, NotFound, NotPermitted
-from penstock.datastore.ngsi.naming_rules import NamingDocuments, NamingRules
+from penstock.datastore.errors import Invalid, NotFound, NotPermitted, RateLimited
+from penstock.datastore.ngsi import naming_rules
+from penstock.datastore.ngsi.naming_rules import NamingDocuments, NamingRules, load_renamer
+from penstock.datastore.ngsi.patterns import Pattern, compile_pattern
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.table.port import Table
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld
 from tests.datastore.ngsi.test_sink import accept, runs
 from tests.support.sample_resources import SUPER, on_sqlite
+from tests.support.work_account import Account
 
 MAPPINGS = json.dumps({"serviceMappings": [{"newService": "fleet"}]}).encode()
 RULE = {
@@ -102,3 +107,23 @@ async def test_a_sink_that_runs_goes_by_new_rules_once_it_has_read_them(world: S
         first, second = await runs(sink)
     assert first.shred_types == ("vehiclesxffffx002f4wheelsxffffcar1xffffcar",)
     assert second.shred_types == ("vehiclesxffffx002fcarsxffffcars",)
+
+
+async def test_patterns_of_documents_are_paid_and_compiled_beside_the_event_loop(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = list[str]()
+
+    def compile_noted(text: str) -> Pattern:
+        threads.append(threading.current_thread().name)
+        return compile_pattern(text)
+
+    monkeypatch.setattr(naming_rules, "compile_pattern", compile_noted)
+    account = Account(len(RULES) // FORMULA_CHARACTERS)
+    rules = NamingRules(Access(table, SUPER, Clock(), Budget(), work=account))
+    await rules.put_rules(RULES)
+    with pytest.raises(RateLimited):
+        await rules.put_mappings(MAPPINGS)
+    assert await rules.documents() == NamingDocuments(None, RULES.decode())
+    await load_renamer(table, replace(QUICK, enable_grouping=True))
+    assert [name.partition("_")[0] for name in threads] == ["formulas"] * 2
