@@ -187,6 +187,7 @@ async def open_sink(
 ) -> AsyncIterator[NotificationSink]:
     """Open a sink; on exit, wait up to `drain_seconds` until its events are stored.
 
+    A failure of the block is raised at once.
     Events that are not stored by then are durable all the same; the next sink takes them over.
     """
     sink = _build_sink(ground, options)
@@ -211,6 +212,11 @@ async def open_sink(
     ]
     try:
         yield sink
+    except asyncio.CancelledError:
+        raise  # an end as any other
+    except BaseException:
+        drain_seconds = 0.0
+        raise
     finally:
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_seconds):

@@ -71,6 +71,24 @@ async def test_a_destination_is_written_however_many_others_never_answer(
 
 
 @on_sqlite
+async def test_a_failure_beside_a_sink_waits_for_no_destination_that_never_answers(
+    world: SinkWorld,
+) -> None:
+    destinations = HangingDestinations(world.context.destinations, "bad")
+
+    async def fail() -> None:
+        async with world.open_sink(QUICK, destinations=destinations) as sink:
+            await accept(sink, "bad")
+            await until(lambda: destinations.hanging == 1)
+            raise LookupError("an assertion of a test")
+
+    with pytest.raises(LookupError, match="an assertion of a test"):
+        await fail()
+    assert destinations.hanging == 0
+    assert (await world.counts()).pending == 1
+
+
+@on_sqlite
 @pytest.mark.parametrize("failing", [1, 60])
 async def test_destinations_in_one_batch_with_failing_ones_are_written(
     world: SinkWorld, failing: int
