@@ -60,6 +60,9 @@ RECORDS = (
     *(Group, Pipeline, PipelineVersion, ReferenceDataset),
 )
 few = settings(max_examples=30)
+MOST_LEVELS = 2
+"""How often a record that has records of its own type is within itself."""
+
 KEY = {"pk": "P:1", "sk": "PV:latest"}
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
@@ -72,26 +75,31 @@ JSON = st.recursive(
 )
 
 
-def values_of(kind: Any) -> st.SearchStrategy[Any]:
-    """Values of the type of a record's field."""
+def values_of(kind: Any, around: tuple[Any, ...] = ()) -> st.SearchStrategy[Any]:
+    """Values of the type of a record's field, within records of the types around it."""
     kind = kind.__supertype__ if isinstance(kind, NewType) else kind
     of = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
-        return st.one_of([st.none() if each is NoneType else values_of(each) for each in of])
+        return st.one_of(
+            [st.none() if each is NoneType else values_of(each, around) for each in of]
+        )
     if get_origin(kind) in (tuple, list):
-        return st.lists(values_of(of[0]), max_size=3).map(get_origin(kind))
+        most = 0 if around.count(of[0]) == MOST_LEVELS else 3
+        within = values_of(of[0], around) if most else st.nothing()
+        return st.lists(within, max_size=most).map(get_origin(kind))
     if get_origin(kind) is dict:
-        return st.dictionaries(NAMES, values_of(of[1]), max_size=3)
+        return st.dictionaries(NAMES, values_of(of[1], around), max_size=3)
     if kind in (str, int, bool, Any):
         return {str: TEXTS, int: NUMBERS, bool: st.booleans(), Any: JSON}[kind]
     if issubclass(kind, Enum):
         return st.sampled_from(list(kind))
-    return records_of(kind)
+    return records_of(kind, around)
 
 
 @cache
-def records_of(kind: Any) -> st.SearchStrategy[Any]:
-    return st.builds(kind, **{field.name: values_of(field.type) for field in fields(kind)})
+def records_of(kind: Any, around: tuple[Any, ...] = ()) -> st.SearchStrategy[Any]:
+    inside = (*around, kind)
+    return st.builds(kind, **{field.name: values_of(field.type, inside) for field in fields(kind)})
 
 
 def plain(value: Any) -> Any:
