@@ -179,9 +179,9 @@ async def _save_queue(store: Store) -> Rewrite:
 
 async def _put_naming_rules(store: Store) -> Rewrite:
     rules = store.open_session(SUPER).notifications.rules
-    empty = b'{"serviceMappings": []}'
-    await rules.put_mappings(empty)
-    return Rewrite(NAMING_RULES.key(kind="mappings"), lambda: rules.put_mappings(empty))
+    first, second = b'{"serviceMappings": []}', b'{"serviceMappings": [ ]}'
+    await rules.put_mappings(first)
+    return Rewrite(NAMING_RULES.key(kind="mappings"), lambda: rules.put_mappings(second))
 
 
 async def _replay_letter(store: Store) -> Rewrite:
