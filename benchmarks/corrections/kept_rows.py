@@ -2,23 +2,25 @@
 
 Run as `python -m benchmarks.corrections.kept_rows [rows]`; the default is 1,000,000. Three
 executions make the same keys. It checks the exact sum after each, and prints processor seconds of
-all threads.
+all threads. Pages have their time by plain SQL over the same files beside, in one thread.
 """
 
 import asyncio
 import resource
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
 from typing import NamedTuple
 
-from benchmarks.kept_rows import KEPT, LINES, measure
+import duckdb
+
+from benchmarks.kept_rows import KEPT, LINES, THREADS, find_parquet, measure
 from penstock.datastore.access.access import Access
 from penstock.datastore.executions.files import ingest_key
-from penstock.datastore.kept_rows.conditions import RowFilter
+from penstock.datastore.kept_rows.conditions import RowCondition, RowFilter
 from penstock.datastore.kept_rows.merge_parts import PartMerger
 from penstock.datastore.kept_rows.read_totals import Measure, TotalsRequest
 from penstock.datastore.objects.directory import LocalFiles
@@ -39,11 +41,16 @@ ALL = TotalsRequest(measures=(Measure("kwh", MeasureFunction.SUM, "kwh"),))
 
 
 class CorrectionsCost(NamedTuple):
-    """The processor seconds of each execution, of reads before and behind the merge, and of it."""
+    """The processor seconds of each execution, of reads before and behind the merge, and of it.
+
+    `peak` are the megabytes of memory that the process took at most before the work beside.
+    """
 
     runs: list[float]
     total: float
-    page: float
+    pages: dict[str, float]
+    peak: float
+    plain_page: float
     merge: float
     total_of_merged: float
 
@@ -83,7 +90,45 @@ async def keep_meters(store: Store) -> Pipeline:
     return await pipeline_in(store, name="kept", transformer=KEPT)
 
 
-async def correct_twice(store: Store, pipeline: Pipeline, rows: int) -> CorrectionsCost:
+async def measure_pages(store: Store, pipeline: Pipeline, rows: int) -> dict[str, float]:
+    """Measure a page by key from each side, the next one, and pages of few of the rows."""
+    session = store.open_session(ANN)
+    few = RowCondition(output="kwh", gte=Decimal(rows), lt=Decimal(rows + rows // 100))
+    former = RowCondition(output="kwh", eq=Decimal(rows // 2))  # as the first execution wrote it
+    asked = {
+        "of all rows": (RowFilter(), False, 50),
+        "of all rows, from the end": (RowFilter(), True, 50),
+        "of one row in a hundred": (RowFilter(where=(few,)), False, 50),
+        "of no row, as none stands so any more": (RowFilter(where=(former,)), False, 0),
+    }
+    found = {}
+    for name, (wanted, backward, most) in asked.items():
+        window = Window(size=50, backward=backward)
+        found[name], page = await measure(session.kept_rows.page(pipeline, wanted, window))
+        assert len(page.entries) <= most
+        if page.more:
+            behind = Window(size=50, after=page.reached, backward=backward)
+            found[f"{name}, the next"], _ = await measure(
+                session.kept_rows.page(pipeline, wanted, behind)
+            )
+    return found
+
+
+def measure_plain_page(files: Sequence[str]) -> float:
+    """The first page of all rows by plain SQL over the same files."""
+    connection = duckdb.connect(":memory:", config={"threads": THREADS})
+    sql = """SELECT meter, day, arg_max(kwh, _execution) FROM read_parquet($files)
+      GROUP BY meter, day ORDER BY meter, day LIMIT 50"""
+    for _ in range(2):
+        started = process_time()
+        connection.execute(sql, {"files": list(files)}).fetchall()
+        spent = process_time() - started
+    return spent
+
+
+async def correct_twice(
+    store: Store, pipeline: Pipeline, rows: int, folder: Path
+) -> CorrectionsCost:
     """Make and correct so many rows; the sums are those of the last execution."""
     runs = []
     for turn in range(TIMES):
@@ -91,15 +136,15 @@ async def correct_twice(store: Store, pipeline: Pipeline, rows: int) -> Correcti
         runs.append(spent)
         total, found = await measure(read_total(store, pipeline))
         assert found == (rows, sum_after(turn, rows))
-    wanted = store.open_session(ANN).kept_rows.page(pipeline, RowFilter(), Window(size=50))
-    page, listed = await measure(wanted)
-    assert len(listed.entries) == min(rows, 50)
+    pages = await measure_pages(store, pipeline, rows)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    plain = measure_plain_page(find_parquet(folder))
     access = Access(store.table, ANN, store.clock, store.list_budget, store.files)
     merger = PartMerger(access, store.part_files, least=TIMES)
     merge, _ = await measure(merger.merge(pipeline.id))
     again, found = await measure(read_total(store, pipeline))
     assert found == (rows, sum_after(TIMES - 1, rows))
-    return CorrectionsCost(runs, total, page, merge, again)
+    return CorrectionsCost(runs, total, pages, peak, plain, merge, again)
 
 
 async def measure_store(rows: int) -> CorrectionsCost:
@@ -108,7 +153,7 @@ async def measure_store(rows: int) -> CorrectionsCost:
         files = await LocalFiles.open(Path(folder) / "files", base_url="http://x", key=b"k" * 32)
         async with open_table("sqlite", Path(folder)) as table:
             store = Store(table, files=files)
-            cost = await correct_twice(store, await keep_meters(store), rows)
+            cost = await correct_twice(store, await keep_meters(store), rows, Path(folder))
         await files.close()
     return cost
 
@@ -120,10 +165,11 @@ def main() -> None:
     for turn, spent in enumerate(cost.runs):
         print(f"execution {turn + 1} of {rows:,} rows with the same keys: {spent:.1f} s")
     print(f"exact total of {rows:,} rows of {TIMES * rows:,} versions: {cost.total:.2f} s")
-    print(f"a page of 50 by key: {cost.page:.2f} s")
+    for name, spent in cost.pages.items():
+        print(f"a page of 50 by key {name}: {spent:.3f} s")
+    print(f"the first of them by plain SQL: {cost.plain_page:.2f} s")
     print(f"merge of the files: {cost.merge:.2f} s, then a total: {cost.total_of_merged:.2f} s")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak of memory: {peak:,.0f} MB; all: {process_time() - started:.0f} s")
+    print(f"peak of memory: {cost.peak:,.0f} MB; all: {process_time() - started:.0f} s")
 
 
 if __name__ == "__main__":

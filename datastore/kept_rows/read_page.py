@@ -1,8 +1,9 @@
 """The query of a page of the rows that stand, in the order of their keys.
 
 Which version of a row stands can be told only of all its versions. To tell it of all rows costs far
-more than to order them by the first output of their keys. So a page reads how far the next versions
-reach in it, and then all versions of the rows up to there.
+more than to order them by the outputs of their keys. So a page takes the keys of the next versions
+that are as wanted, finds the newest version of each, and reads these rows. Where they are too few,
+it goes on behind them.
 """
 
 from collections.abc import Sequence
@@ -14,13 +15,20 @@ from penstock.datastore.kept_rows.conditions import Condition, join_conditions
 from penstock.datastore.kept_rows.engine import Connection, quote_name
 from penstock.datastore.kept_rows.read_rows import columns_of, read_selected
 from penstock.datastore.kept_rows.records import KeptRow
-from penstock.datastore.kept_rows.snapshot import COMMIT, RowSelection, Snapshot, order_of_keys
+from penstock.datastore.kept_rows.snapshot import (
+    COMMIT,
+    WITHDRAWN,
+    RowSelection,
+    Snapshot,
+    order_of_keys,
+)
 from penstock.datastore.table.pages import Window
 
 SPARE: Final = 4
 """The versions that are looked at for each row of a page: a row may have several."""
 
-ALWAYS: Final = Condition("true")
+FURTHER: Final = 16
+"""How many times as many are looked at where those were too few, before all rows are."""
 
 
 class PagePlace(NamedTuple):
@@ -52,9 +60,10 @@ _APART: Final = "x"
 
 
 class _Near(NamedTuple):
-    """The rows up to which a page looks, and whether there are others behind them."""
+    """The keys of the next versions, the place of the last, and whether there are others behind."""
 
-    limit: Condition
+    keys: Sequence[tuple[str, ...]]
+    end: tuple[Any, ...]
     has_more: bool
 
 
@@ -69,30 +78,10 @@ def select_page(
     place = None if after is None else query.find_place(PagePlace.parse(after))
     if after is not None and place is None:
         return []
-    first = _first_output(selection.snapshot)
-    if first is None:
+    if not _has_one_order(selection.snapshot):
         return query.select_all(place)
-    near = query.look_ahead(first, place)
-    rows = query.select_near(near.limit, place)
-    if len(rows) == query.count or not near.has_more:
-        return rows
-    # Most of what comes next was corrected often, was withdrawn, or is not wanted as it stands.
-    return query.select_all(place)
-
-
-def _first_output(snapshot: Snapshot) -> str | None:
-    """The expression by which rows are ordered first, if it is the same for all versions of a row.
-
-    It is not where the key of the rows has changed, or the type of its first output.
-    """
-    keys = {one.key for one in snapshot.parts}
-    if len(keys) > 1:
-        return None
-    first = next(iter(keys))[0]
-    if len({one.types.get(first) for one in snapshot.parts}) > 1:
-        return None
-    # A text in a key is never null; bare, its column is skipped where it lies outside the bounds.
-    return order_of_keys(snapshot)[0] if snapshot.has_number(first) else quote_name(first)
+    # The outputs of the key tell the place; its hash would only be read beside them.
+    return query.select_stepwise(None if place is None else place[:-1])
 
 
 def _has_one_order(snapshot: Snapshot) -> bool:
@@ -143,27 +132,51 @@ class _PageQuery:
         ).fetchone()
         return found
 
-    def look_ahead(self, first: str, place: Sequence[Any] | None) -> _Near:
-        """Find how far the next versions reach, of those that are as wanted."""
-        side = "<=" if self.backward else ">="
-        begin = ALWAYS if place is None else Condition(f"{first} {side} ?", (place[0],))
-        where = join_conditions([*self.selection.conditions, begin])
-        direction, furthest = ("DESC", "min") if self.backward else ("ASC", "max")
-        most = SPARE * self.count
-        sql = (
-            f"SELECT count(*), {furthest}(_first) FROM (SELECT {first} AS _first "
-            f"FROM {self.selection.snapshot.all_versions()} WHERE {where.sql} "
-            f"ORDER BY {first} {direction} LIMIT {most})"
-        )
-        found, end = self.connection.execute(sql, list(where.values)).fetchone() or (0, None)
-        if found < most:
-            return _Near(begin, has_more=False)
-        until = Condition(f"{first} {'>=' if self.backward else '<='} ?", (end,))
-        return _Near(join_conditions([begin, until]), has_more=True)
+    def select_stepwise(self, place: Sequence[Any] | None) -> list[KeptRow]:
+        """Select rows that stand, from the next few versions, then from more, then from all."""
+        found: list[KeptRow] = []
+        for spare in (SPARE, SPARE * FURTHER):
+            near = self.look_ahead(place, spare * self.count)
+            found += self.select_near(near, place)
+            if len(found) >= self.count or not near.has_more:
+                return found[: self.count]
+            # Most of these were corrected often, were withdrawn, or are not wanted as they stand.
+            place = near.end
+        return [*found, *self.select_all(place)][: self.count]
 
-    def select_near(self, limit: Condition, place: Sequence[Any] | None) -> list[KeptRow]:
-        """Select rows that stand, of those within a limit that holds for all versions of a row."""
-        return self._select(self.selection.snapshot.latest_where(limit.sql), limit.values, place)
+    def look_ahead(self, place: Sequence[Any] | None, most: int) -> _Near:
+        """Find the keys of the next versions, at most so many, of those that are as wanted."""
+        where = join_conditions([*self.selection.conditions, *self._behind(place)])
+        names, order = self._key_columns, self.order[:-1]
+        sql = (
+            f"SELECT {', '.join([*names, *order])} FROM {self.selection.snapshot.all_versions()} "
+            f"WHERE {where.sql} ORDER BY {self._direct_order(order)} LIMIT {most}"
+        )
+        rows = self.connection.execute(sql, list(where.values)).fetchall()
+        keys = dict.fromkeys(row[: len(names)] for row in rows)
+        end = rows[-1][len(names) :] if rows else ()
+        return _Near(list(keys), end, has_more=len(rows) == most)
+
+    def select_near(self, near: _Near, place: Sequence[Any] | None) -> list[KeptRow]:
+        """Select rows that stand, of those with these keys."""
+        versions = self._find_newest(near, place) if near.keys else []
+        if not versions:
+            return []
+        chosen = join_conditions([self._limits(near)[0], _versions_condition(versions)])
+        relation = f"(SELECT * FROM {self.selection.snapshot.all_versions()} WHERE {chosen.sql})"
+        return self._select(relation, chosen.values, None)
+
+    def _find_newest(self, near: _Near, place: Sequence[Any] | None) -> list[tuple[int, int]]:
+        """Find the commit and the number of the newest version of each key, if it stands."""
+        order = self.order[:-1]
+        until = _compare(order, ">" if self.backward else "<", "=", near.end)
+        where = join_conditions([*self._limits(near), *until, *self._behind(place)])
+        sql = (
+            f"SELECT max({COMMIT}), arg_max({ROW}, {COMMIT}) "
+            f"FROM {self.selection.snapshot.all_versions()} WHERE {where.sql} "
+            f"GROUP BY {', '.join(self._key_columns)} HAVING NOT arg_max({WITHDRAWN}, {COMMIT})"
+        )
+        return self.connection.execute(sql, list(where.values)).fetchall()
 
     def select_all(self, place: Sequence[Any] | None) -> list[KeptRow]:
         """Select rows that stand, of all."""
@@ -172,15 +185,60 @@ class _PageQuery:
     def _select(
         self, relation: str, values: Sequence[Any], place: Sequence[Any] | None
     ) -> list[KeptRow]:
-        limits, order = list(self.selection.conditions), self.order
-        if place is not None:
-            marks = ", ".join("?" for _ in place)
-            side = "<" if self.backward else ">"
-            limits.append(Condition(f"row({', '.join(order)}) {side} row({marks})", (*place,)))
-        where = join_conditions(limits)
-        direction = " DESC" if self.backward else ""
+        where = join_conditions([*self.selection.conditions, *self._behind(place)])
         sql = (
             f"SELECT {columns_of(self.selection.snapshot)} FROM {relation} WHERE {where.sql} "
-            f"ORDER BY {', '.join(one + direction for one in order)} LIMIT {self.count}"
+            f"ORDER BY {self._direct_order(self.order)} LIMIT {self.count}"
         )
         return read_selected(self.connection, self.selection, sql, [*values, *where.values])
+
+    def _limits(self, near: _Near) -> list[Condition]:
+        """The rows with the outputs of these keys, for each output of a key."""
+        columns = zip(self._key_columns, zip(*near.keys, strict=True), strict=True)
+        return [_one_of(name, values) for name, values in columns]
+
+    @property
+    def _key_columns(self) -> list[str]:
+        return [quote_name(key) for key in self.selection.snapshot.parts[-1].key]
+
+    def _behind(self, place: Sequence[Any] | None) -> list[Condition]:
+        """The rows behind a place, which may lack the last expressions of the order."""
+        if place is None:
+            return []
+        return _compare(self.order[: len(place)], "<" if self.backward else ">", "", place)
+
+    def _direct_order(self, order: Sequence[str]) -> str:
+        return ", ".join(one + (" DESC" if self.backward else "") for one in order)
+
+
+def _one_of(name: str, values: Sequence[Any]) -> Condition:
+    """The rows with one of these values, and the limits by which parts of a file are skipped."""
+    chosen = sorted(set(values))
+    marks = ", ".join("?" for _ in chosen)
+    limits = (chosen[0], chosen[-1])
+    return Condition(f"{name} IN ({marks}) AND {name} BETWEEN ? AND ?", (*chosen, *limits))
+
+
+def _versions_condition(versions: Sequence[tuple[int, int]]) -> Condition:
+    """The versions with these numbers in these commits."""
+    numbers: dict[int, list[int]] = {}
+    for commit, number in versions:
+        numbers.setdefault(commit, []).append(number)
+    found = []
+    for commit, within in numbers.items():
+        marks = ", ".join("?" for _ in within)
+        found.append(Condition(f"({COMMIT} = ? AND {ROW} IN ({marks}))", (commit, *within)))
+    sql = " OR ".join(one.sql for one in found)
+    return Condition(f"({sql})", tuple(value for one in found for value in one.values))
+
+
+def _compare(order: Sequence[str], side: str, last: str, place: Sequence[Any]) -> list[Condition]:
+    """The rows on a side of a place in an order; at it as well where `last` is `=`."""
+    *before, end = zip(order, place, strict=True)
+    found = Condition(f"{end[0]} {side}{last} ?", (end[1],))
+    for one, value in reversed(before):
+        # Most rows are told by the first that differs: to compare all of them at once costs more.
+        sql = f"({one} {side} ? OR ({one} = ? AND {found.sql}))"
+        found = Condition(sql, (value, value, *found.values))
+    # By itself the first tells where parts of a file can be skipped.
+    return [Condition(f"{order[0]} {side}= ?", (place[0],)), found]

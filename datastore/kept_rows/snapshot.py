@@ -123,9 +123,16 @@ class RowSelection(NamedTuple):
 def order_of_keys(snapshot: Snapshot) -> list[str]:
     """The expressions by which rows are ordered: the outputs of their keys, then the hash."""
     keys = {key: None for one in snapshot.parts for key in one.key}
+    has_all = len({one.key for one in snapshot.parts}) == 1
     found: list[str] = []
     for key in keys:
-        if snapshot.has_number(key):
-            found += [f"coalesce({name}, 0)" for name in number_columns(key).all]
-        found.append(f"coalesce({quote_name(key)}, '')")
+        *numbers, text = sort_columns(key, is_number=snapshot.has_number(key))
+        found += [f"coalesce({name}, 0)" for name in numbers]
+        # A text in a key is never null; bare, parts of its column are skipped.
+        found.append(text if has_all else f"coalesce({text}, '')")
     return [*found, KEY]
+
+
+def sort_columns(output: str, *, is_number: bool) -> list[str]:
+    """The columns by which rows are in the order of an output, its text last."""
+    return [*(number_columns(output).all if is_number else ()), quote_name(output)]

@@ -25,7 +25,7 @@ from penstock.datastore.kept_rows.columns import (
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
-from penstock.datastore.kept_rows.snapshot import COMMIT, Snapshot
+from penstock.datastore.kept_rows.snapshot import COMMIT, Snapshot, order_of_keys, sort_columns
 from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import TimestampForm, ValueType
@@ -142,7 +142,8 @@ class PartWriter:
     async def write_merged(self, key: str, snapshot: Snapshot) -> int:
         """Write all versions of a snapshot's rows into one file; return its size."""
         async with self._scratch() as (_, target):
-            sql = f"SELECT * FROM {snapshot.all_versions()} ORDER BY {COMMIT}, {ROW}"
+            order = ", ".join([*order_of_keys(snapshot), COMMIT])
+            sql = f"SELECT * FROM {snapshot.all_versions()} ORDER BY {order}"
             await self.engine.write(partial(copy_rows, sql, target), "")
             await self._store(key, target)
             return target.stat().st_size
@@ -188,7 +189,10 @@ def _types_of(plan: TransformPlan) -> dict[str, ValueType]:
 def output_selection(
     read: str, plan: TransformPlan, identity: RowIdentity, origin: RowsOrigin, above: int = 0
 ) -> str:
-    """The query of the rows of an output, or of a piece of it with so many rows `above`."""
+    """The query of the rows of an output, or of a piece of it with so many rows `above`.
+
+    They are in the order of their keys, so that a page is read from a small part of a file.
+    """
     types = _types_of(plan)
     names = list(types)
     keys = ", ".join(quote_name(names[place]) for place in identity.key)
@@ -218,7 +222,15 @@ def output_selection(
         *(one for name in numbers for one in number_selection(name)),
         *system,
     ]
-    return f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM {read})"
+    order = [
+        column
+        for place in identity.key
+        for column in sort_columns(names[place], is_number=names[place] in numbers)
+    ]
+    return (
+        f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM {read}) "
+        f"ORDER BY {', '.join(order)}"
+    )
 
 
 def timestamp_form(plan: TransformPlan) -> TimestampForm:

@@ -1,5 +1,7 @@
 """All rows of a pipeline are corrected twice, as the benchmark of a million rows does."""
 
+from pathlib import Path
+
 from benchmarks.corrections.kept_rows import TIMES, correct_twice, keep_meters
 from penstock.datastore.kept_rows.part_list import read_parts
 from penstock.datastore.store import Store
@@ -9,9 +11,11 @@ ROWS = 3_000
 
 
 @on_sqlite
-async def test_each_key_is_corrected_twice_and_the_last_values_are_summed(store: Store) -> None:
+async def test_each_key_is_corrected_twice_and_the_last_values_are_summed(
+    store: Store, tmp_path: Path
+) -> None:
     pipeline = await keep_meters(store)
-    cost = await correct_twice(store, pipeline, ROWS)  # which compares the sums
+    cost = await correct_twice(store, pipeline, ROWS, tmp_path)  # which compares the sums
     assert len(cost.runs) == TIMES
     parts = await read_parts(store.table, pipeline.id)
     assert [(part.count, part.merged) for part in parts] == [(ROWS, True)] * TIMES
