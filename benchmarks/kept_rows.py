@@ -206,6 +206,7 @@ def main() -> None:
     print(f"a page of 50 by key: {cost.page:.2f} s, a later one {cost.later_page:.2f} s")
     print(f"peak of memory: {cost.peak:,.0f} MB")
     print(f"plain SQL, sums as doubles: {cost.plain_sql:.2f} s, as decimals {cost.exact_sql:.2f} s")
+    print(f"totals take {cost.totals_again / cost.exact_sql:.2f} times those of decimals")
     write, totals, shown = cost.sqlite
     print(f"SQLite: write {rows // parts:,} rows {write:.2f} s, totals {totals:.2f} s, ", end="")
     print(f"a page {shown:.4f} s")

@@ -27,6 +27,8 @@ TX, CA = "/usa/tx", "/usa/ca"
 EVERYWHERE = as_caller("ron", "/usa=reader")
 TEXAN = as_caller("ron", f"{TX}=reader")
 STRANGER = as_caller("ron", "/eu=admin")
+GRANT = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
+REVOKE = "mutation($input: RevokePipelineInput!) { revokePipeline(input: $input) { __typename } }"
 DELETE = """mutation($path: GroupPath!, $cascade: Boolean) {
   deleteGroup(input: {path: $path, cascade: $cascade}) { __typename } }"""
 
@@ -74,6 +76,23 @@ async def test_each_page_of_totals_counts_what_the_roles_of_its_request_allow(as
     given = {"id": pipeline, "measures": KWH_SUM, **by_plant, "after": cursor}
     refused = await ask(TOTALS, given, TEXAN)
     assert refused.code == "BAD_USER_INPUT"
+
+
+async def test_a_grant_shows_no_rows_and_its_end_refuses_the_next_page(ask: Ask) -> None:
+    pipeline = await keep_five(ask)
+    given: dict[str, Any] = {"first": 2}
+    first = await list_rows(ask, pipeline, EVERYWHERE, **given)
+    given["after"] = first["pageInfo"]["endCursor"]
+    grant = {"id": pipeline, "group": "/eu"}
+    await ask.input(GRANT, **grant)
+    assert (await list_rows(ask, pipeline, STRANGER, **given))["nodes"] == []
+    assert (await list_totals(ask, pipeline, STRANGER))["nodes"] == []
+    await ask.input(REVOKE, **grant)
+    for document, wanted in ((ROWS, given), (TOTALS, {"measures": KWH_SUM})):
+        refused = await ask(document, {"id": pipeline, **wanted}, STRANGER)
+        assert refused.code == "NOT_FOUND"
+    rest = await list_rows(ask, pipeline, EVERYWHERE, after=given["after"])
+    assert [one["group"] for one in rest["nodes"]] == [CA, TX, TX]
 
 
 async def test_rows_of_a_group_stay_with_its_path_when_it_is_deleted(ask: Ask) -> None:
