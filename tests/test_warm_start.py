@@ -1,6 +1,7 @@
 """Forks of the warm process behave as new processes do."""
 
 import signal
+import socket
 from pathlib import Path
 from subprocess import DEVNULL, TimeoutExpired
 from tempfile import TemporaryFile
@@ -49,6 +50,14 @@ def test_a_program_ends_as_python_ends_it(leave: str, code: int) -> None:
         printed = [(file.seek(0), file.read().decode())[1] for file in (output, errors)]
     assert ("more" in printed[0], "last\n" in printed[0]) == (True, True)
     assert printed[1].endswith("why\n") is ("why" in leave)
+
+
+def test_a_program_that_ends_before_its_number_is_read_has_its_exit_code() -> None:
+    mine, its = socket.socketpair()
+    with its:
+        its.sendall(b"17\n3\n")
+    program = Program(mine, "ended")
+    assert (program.pid, program.wait(HUNG_SECONDS)) == (17, 3)
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])

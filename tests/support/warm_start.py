@@ -27,10 +27,11 @@ class Program:
 
     def __init__(self, connection: socket.socket, name: str) -> None:
         self._connection = connection
-        self._lines = connection.makefile("rb")
         self.name = name
         self.returncode: int | None = None
-        line = self._lines.readline()
+        # Without a buffer: it would take the exit code of a program that has ended already.
+        with connection.makefile("rb", buffering=0) as lines:
+            line = lines.readline()
         assert line, "the warm process has ended: what it wrote stands above"
         self.pid = int(line)
 
@@ -52,7 +53,6 @@ class Program:
             except (TimeoutError, BlockingIOError):
                 raise TimeoutExpired(self.name, timeout or 0) from None
             self.returncode = int(ended)
-            self._lines.close()
             self._connection.close()
         return self.returncode
 
