@@ -12,7 +12,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotFound, Unavailable
 from penstock.datastore.executions.access import RUN_ROLE, require_full_view, require_run
-from penstock.datastore.executions.explain_row import ExplainedRow, explain_input
+from penstock.datastore.executions.explain_row import ExplainedRow, explain_input, explaining_units
 from penstock.datastore.executions.inline import (
     InlineOutput,
     encode_rows,
@@ -117,6 +117,7 @@ class DryRuns:
         await require_full_view(self.access, work.pinned.pins)
         plan = work.pinned.plan
         row = read_object(plan, number, work.rows[number - 1])
+        self.access.work.spend_more(explaining_units(plan))
         return await explain_input(self.access, plan, work.data, row)
 
     async def _run(self, pin: Callable[[], Awaitable[PinnedPlan]], rows: Rows) -> DryRunWork:

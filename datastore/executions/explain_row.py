@@ -81,15 +81,21 @@ class ExplainRows:
         rejected = await self.files.stat(errors_key(execution))
         if plan is None or content is None or rejected is None:
             raise NotFound("The input of the row is gone.")
-        self.access.work.spend_more(load_units(content.size + rejected.size))
-        found = await find_input_row(self.files, execution, plan, number)
         try:
             datasets = await find_datasets(self.access.table, plan)
             tables = PaidTables(self.tables, self.access.work)
             data = await load_rows(datasets, self.files, tables)
         except InputRefused as refused:
             raise IllegalState(refused.problem.message, refused.problem.code) from None
+        # What is owed for the row may be more than the caller has, so nothing is begun after it.
+        self.access.work.spend_more(load_units(rejected.size) + explaining_units(plan))
+        found = await find_input_row(self.files, execution, plan, number, self.access.work)
         return await explain_input(self.access, plan, data, found)
+
+
+def explaining_units(plan: TransformPlan) -> int:
+    """Return the units of checking all formulas of a plan, which are paid before any is run."""
+    return sum(formula_units(len(step.formula)) for step in plan.steps)
 
 
 async def explain_input(
@@ -97,14 +103,13 @@ async def explain_input(
 ) -> ExplainedRow:
     """Explain what a plan makes of an input row, up to the first formula that fails.
 
-    `data` has the rows of the datasets.
+    `data` has the rows of the datasets. The caller has paid `explaining_units`.
     """
     datasets = PinnedDatasets(plan.datasets, data)
     parameters = tuple(FormulaParameter(c.key, c.type, c.required) for c in plan.columns)
     library, earlier = PinnedCalculations(plan.calls), dict[str, Scalar]()
     found: list[ExplainedOutput] = []
     for step in plan.steps:
-        access.work.spend_more(formula_units(len(step.formula)))
         keys = frozenset(earlier)
         around = Surroundings(parameters, step.type, library, None, keys)
         explained = partial(

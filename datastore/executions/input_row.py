@@ -6,10 +6,12 @@ Counts are those of `transform.csv_transform`.
 from collections.abc import AsyncIterable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
+from time import thread_time
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from penstock.datastore.access.work import WorkAccount, cpu_units
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.files import errors_key, read_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
@@ -35,9 +37,12 @@ class InputRow(NamedTuple):
 
 
 async def find_input_row(
-    files: Files, execution: Execution, plan: TransformPlan, number: int
+    files: Files, execution: Execution, plan: TransformPlan, number: int, work: WorkAccount
 ) -> InputRow:
-    """Find the input row of the output row with a number; NotFound if the files are gone."""
+    """Find the input row of the output row with a number; NotFound if the files are gone.
+
+    A file is read up to the row, and the processor time of that is owed.
+    """
     rejected = await read_rejected(files, execution)
     data = files.read(read_key(execution))
     found: InputRow | None
@@ -46,7 +51,7 @@ async def find_input_row(
         found = await run_in_formula_thread(partial(_find_object, text, plan, rejected, number))
     else:
         finder = _RowFinder(plan, rejected, number)
-        found = await _find_record(finder, data)
+        found = await _find_record(finder, data, work)
     if found is None:
         raise NotFound("The input of the row is gone.")
     return found
@@ -70,9 +75,17 @@ def _row_numbers(records: Sequence[bytes]) -> list[int]:
     return [int(field) for field in fields if field.isdigit()]
 
 
-async def _find_record(finder: "_RowFinder", data: AsyncIterable[bytes]) -> InputRow | None:
+async def _find_record(
+    finder: "_RowFinder", data: AsyncIterable[bytes], work: WorkAccount
+) -> InputRow | None:
+    def feed(block: bytes) -> tuple[InputRow | None, float]:
+        began = thread_time()
+        return finder.feed(block), thread_time() - began
+
     async for block in regroup_blocks(data, BLOCK):
-        if found := await run_in_formula_thread(partial(finder.feed, block)):
+        found, seconds = await run_in_formula_thread(partial(feed, block))
+        work.owe(cpu_units(seconds))
+        if found:
             return found
     return finder.finish()
 

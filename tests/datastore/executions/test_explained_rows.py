@@ -1,0 +1,52 @@
+"""Explanations of output rows are paid by the way to the row, and come whatever that is."""
+
+from itertools import count
+
+import pytest
+
+from penstock.datastore.access.work import cpu_units
+from penstock.datastore.errors import RateLimited
+from penstock.datastore.executions import input_row
+from penstock.datastore.records import Output, Parameter, Transform, Transformer, ValueType
+from penstock.datastore.store import Store
+from tests.datastore.executions.sample_executions import ANN, finished_execution, pipeline_in
+from tests.support.sample_resources import create_groups, on_sqlite
+from tests.support.work_account import Account
+
+NUMBER = ValueType.NUMBER
+TWO_STEPS = Transformer(
+    parameters=(Parameter(index=0, key="x", type=NUMBER, required=True),),
+    transforms=tuple(
+        Transform(index=n, formula=formula, outputs=(Output(index=0, key=f"y{n}", type=NUMBER),))
+        for n, formula in enumerate((":x * 2", "REF('y0') + 1"))
+    ),
+)
+
+
+class Debtor(Account):
+    """The account of a caller who has just what the work before has left."""
+
+    def spend_more(self, units: int) -> None:
+        if self.owed:
+            raise RateLimited(7)
+        super().spend_more(units)
+
+
+@on_sqlite
+async def test_a_row_far_below_is_explained_on_credit_and_the_next_one_refused(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create_groups(store)
+    pipeline = await pipeline_in(store, transformer=TWO_STEPS)
+    made = await finished_execution(store, pipeline, b"x\n1\n5\n")
+    monkeypatch.setattr(input_row, "thread_time", count().__next__)
+    account = Debtor()
+    explaining = store.open_session(ANN, account).executions.explaining
+    explained = await explaining.of_output(made, 2)
+    assert explained.input == (2, {"x": "5"})
+    assert [one.explained.text for one in explained.outputs] == ["10", "11"]
+    assert account.owed >= cpu_units(1)
+    taken = account.taken
+    with pytest.raises(RateLimited):
+        await explaining.of_output(made, 1)
+    assert account.taken == taken
