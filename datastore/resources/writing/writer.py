@@ -124,9 +124,12 @@ class ResourceWriter(Generic[R]):
         A frozen or disabled resource accepts only a change of its state. Problems `noted` in
         reading the changes are reported with all others.
         """
+        state_before: State | None = None
 
         def apply_changes(current: R) -> R:
+            nonlocal state_before
             self.access.require_owner(Role.CONTRIBUTOR, current)
+            state_before = current.state
             if current.version != expected_version:
                 raise VersionConflict(current.version)
             require_state_allows(current, changes)
@@ -134,7 +137,7 @@ class ResourceWriter(Generic[R]):
 
         async def check_changed(changed: R) -> tuple[R, Sequence[Write]]:
             # A resource whose callees are gone by now must still accept a change of state.
-            logged = self._log_state(changed, changes)
+            logged = [] if changed.state is state_before else self._log_state(changed)
             if set(changes) == {"state"} and not noted:
                 return changed, logged
             if self.kind.formula_field in changes:
@@ -293,10 +296,8 @@ class ResourceWriter(Generic[R]):
 
         return add_entries
 
-    def _log_state(self, changed: R, changes: Mapping[str, Any]) -> list[Write]:
+    def _log_state(self, changed: R) -> list[Write]:
         """The entries of the audit trail for a change of state."""
-        if "state" not in changes:
-            return []
         entry = entry_of(self.access, Action.STATE_CHANGED, changed, self.kind.letter)
         entry = msgspec.structs.replace(entry, state=changed.state.value)
         return resource_writes(self.access, entry)

@@ -55,7 +55,8 @@ async def test_rights_states_and_the_end_of_a_resource_are_in_its_trail_and_its_
     session = session_of(store)
     repository = session.repository(kind)
     await repository.writing.grant(made.id, EU)
-    await repository.writing.update(made.id, 1, {"state": State.FROZEN})
+    await repository.writing.update(made.id, 1, {"state": State.ENABLED, "description": "Ore"})
+    await repository.writing.update(made.id, 2, {"state": State.FROZEN})
     await repository.writing.revoke(made.id, EU)
     found = await walk(partial(session.history.of_resource, made), 1)
     assert [(one.action, one.group, one.state) for one in found] == [
