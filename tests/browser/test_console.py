@@ -315,7 +315,8 @@ async def test_a_calculation_is_tried_out_and_explains_its_value(visit: Visit) -
 
 async def test_a_dataset_shows_its_columns_and_gives_its_file(visit: Visit) -> None:
     page = await open_console(visit, "/datasets")
-    await page.get_by_role("region", name="Datasets").get_by_role("link").first.click()
+    datasets = page.get_by_role("region", name="Datasets")
+    await datasets.get_by_role("link", name="vehicles", exact=True).click()
     await expect(page.get_by_role("columnheader", name="Column")).to_be_visible()
     async with page.expect_download() as download:
         await page.get_by_role("link", name="Download CSV").click()
