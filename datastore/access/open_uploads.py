@@ -9,18 +9,19 @@ whatever happens at once, and a process that dies leaves nothing behind that doe
 from asyncio import gather
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from random import randrange, sample, shuffle
+from random import randrange, shuffle
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from penstock.datastore.access.ended_uploads import FORM_ENDS, EndedUploads
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import PenstockError, QuotaExceeded, Unavailable
 from penstock.datastore.objects.port import Files
 from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts
-from penstock.datastore.table.layout import OPEN_UPLOAD, PIPELINE
+from penstock.datastore.table.layout import OPEN_UPLOAD
 from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import (
     TTL,
@@ -42,30 +43,14 @@ from penstock.datastore.table.port import (
 BLIND_ATTEMPTS: Final = 3
 """Places that are tried without looking, since most of them are free most of the time."""
 
-CREATION_SECONDS: Final = 60
-"""The time after which a row that is watched exists, unless its creation failed."""
-
-WAITING: Final = "waiting"
-
-AWAITED: Final = "uploadUntil"
-"""The attribute of an execution with the expiry of the form that it awaits."""
-
-FORM_ENDS: Final = "formUntil"
-"""The attribute of a place with the second from which its form writes nothing more."""
-
 SLOW_UPLOAD: Final = timedelta(hours=1)
 """The time for which an upload may go on that began in time, where a form cannot be ended."""
 
 KEPT_TIME: Final = timedelta(days=7)
 """The time after its form for which a place may be taken, longer than any unused file stays."""
 
-MAX_LOOKS: Final = 100
-"""Files that a call looks at to learn whether they are gone."""
-
 FREED_AT_ONCE: Final = 25
 """Places that are freed together, so that not every upload has to look for one."""
-
-MAX_KEYS: Final = 100
 
 UploadKind: TypeAlias = Literal["execution", "audio", "dataset", "playlist", "cover"]
 
@@ -123,39 +108,6 @@ class _Candidate(NamedTuple):
     used: str | None = None
 
 
-class _EndedUpload(NamedTuple):
-    """The row of an upload that is open no more, and the key that its form may write still.
-
-    One with an `unused_key` is open again if a file is there after all.
-    """
-
-    row: Attributes
-    form_key: str | None = None
-    unused_key: str | None = None
-
-
-class _WaitingExecution(NamedTuple):
-    """The row of an upload, its execution, unless that was removed, and the pipeline's key."""
-
-    row: Attributes
-    execution: Attributes | None
-    pipeline: Key
-
-    @property
-    def form_key(self) -> str | None:
-        """The key that the form writes; that of an execution that was removed writes none."""
-        found = self.execution
-        if found is None:
-            return None
-        pipeline, version = str(found["pipelineId"]), _number(found["pipelineVersion"])
-        return input_form_key(pipeline, version, str(found["ingest"]))
-
-
-def input_form_key(pipeline: str, version: int, ingest: str) -> str:
-    """The key under which the input of an execution is uploaded; `ingest` is its name there."""
-    return f"pipelines/{pipeline}/{version}/ingest/{pipeline}-{version}-{ingest}.txt"
-
-
 @dataclass(frozen=True, slots=True)
 class OpenUploads:
     """The open uploads of one caller."""
@@ -190,7 +142,7 @@ class OpenUploads:
     async def count(self, group: GroupPath | None = None) -> int:
         """Count the uploads that the caller has open, or those that are open for a group."""
         rows = await self._rows(self._holder(group))
-        return len(rows) - len(await self._find_ended(rows))
+        return len(rows) - len(await self._ended.find(rows))
 
     def _holder(self, group: GroupPath | None = None) -> _Holder:
         if group is None:
@@ -215,15 +167,11 @@ class OpenUploads:
             raise
 
     async def _give_back(self, row: Attributes) -> None:
-        same = Compare("subject", "=", str(row["subject"]))
-        keys = [Key(str(row["pk"]), str(row["sk"]))]
+        places = [_removal(row)]
         if "groupPk" in row:
-            keys.append(Key(str(row["groupPk"]), str(row["groupSk"])))
-        for key in keys:
-            try:
-                await self.table.transact([Delete(key, same)])
-            except ConditionFailed:
-                continue  # another upload has the place by now
+            of_group = Key(str(row["groupPk"]), str(row["groupSk"]))
+            places.append(replace(places[0], key=of_group))
+        await free_places(self.table, places)
 
     def _puts(
         self, upload: OpenedUpload, holders: Sequence[_Holder], chosen: Sequence[_Candidate]
@@ -277,109 +225,26 @@ class OpenUploads:
             return free[randrange(len(free))]  # noqa: S311 - no secret
         numbers = {holder.place(number).sk: number for number in range(holder.most)}
         over = [
-            one for one in await self._find_ended(list(rows.values())) if one.row["sk"] in numbers
+            one for one in await self._ended.find(list(rows.values())) if one.row["sk"] in numbers
         ]
         shuffle(over)
         while over:
             tried, over = over[:FREED_AT_ONCE], over[FREED_AT_ONCE:]
-            ends = await gather(*map(self._end_form, tried))
+            ends = await gather(*map(self._ended.end_form, tried))
             ended = [one.row for one, is_ended in zip(tried, ends, strict=True) if is_ended]
             if ended:
                 await free_places(self.table, [_removal(row) for row in ended[1:]])
                 return _Candidate(numbers[str(ended[0]["sk"])], str(ended[0]["subject"]))
         raise holder.full_error()
 
-    async def _end_form(self, ended: _EndedUpload) -> bool:
-        """Let the form write nothing more; False if it has just written what nobody uses."""
-        if ended.form_key is not None:
-            await self.files.refuse_uploads(ended.form_key)
-        return ended.unused_key is None or await self.files.stat(ended.unused_key) is None
-
     async def _rows(self, holder: _Holder) -> list[Attributes]:
         """Read the places that have not expired."""
         rows = await _read_places(self.table, holder.partition)
-        return [row for row in rows if _number(row[TTL]) > self._now]
+        return [row for row in rows if int(str(row[TTL])) > self._now]
 
-    async def _find_ended(self, rows: Sequence[Attributes]) -> list[_EndedUpload]:
-        """Return the rows of uploads that were used or never came, or of deleted pipelines."""
-        watching = {
-            Key(str(row["watchedPk"]), str(row["watchedSk"])): None
-            for row in rows
-            if "watchedPk" in row
-        }
-        found = await self._read_all(list(watching))
-        open_rows: list[tuple[Attributes, Attributes | None]] = []
-        used: list[_EndedUpload] = []
-        for row in rows:
-            is_watched = "watchedPk" in row
-            key = Key(str(row["watchedPk"]), str(row["watchedSk"])) if is_watched else None
-            watched = None if key is None else found.get(key)
-            if is_watched and self._is_used(row, watched):
-                used.append(_EndedUpload(row))
-            else:
-                open_rows.append((row, watched))
-        return [*used, *await self._find_unusable(open_rows)]
-
-    async def _find_unusable(
-        self, rows: Sequence[tuple[Attributes, Attributes | None]]
-    ) -> list[_EndedUpload]:
-        """Return the rows of uploads that never came, or whose pipelines were deleted.
-
-        Each row comes with what it watches.
-        """
-        waiting = [
-            _WaitingExecution(row, watched, pipeline)
-            for row, watched in rows
-            if (pipeline := _pipeline_of(row, watched)) is not None
-        ]
-        pipelines = await self._read_all(list({one.pipeline: None for one in waiting}))
-        orphans: list[_EndedUpload] = []
-        unused = [
-            _EndedUpload(row, str(row["key"]), str(row["key"])) for row, _ in rows if "key" in row
-        ]
-        for one in waiting:
-            if _is_gone(pipelines.get(one.pipeline)):
-                orphans.append(_EndedUpload(one.row, one.form_key))
-            elif one.form_key is not None:
-                unused.append(_EndedUpload(one.row, one.form_key, one.form_key))
-        return [*orphans, *await self._find_missing(unused)]
-
-    async def _find_missing(self, unused: Sequence[_EndedUpload]) -> list[_EndedUpload]:
-        """Return those of unused uploads whose form is over and whose file is not there.
-
-        Of very many it looks at some, which differ from call to call.
-        """
-        over = [one for one in unused if _number(one.row.get(FORM_ENDS, 2**40)) <= self._now]
-        looked = sample(over, min(len(over), MAX_LOOKS))
-        stats = await gather(*(self.files.stat(str(one.unused_key)) for one in looked))
-        return [one for one, stat in zip(looked, stats, strict=True) if stat is None]
-
-    async def _read_all(self, keys: Sequence[Key]) -> dict[Key, Attributes]:
-        found: dict[Key, Attributes] = {}
-        for start in range(0, len(keys), MAX_KEYS):
-            part = keys[start : start + MAX_KEYS]
-            found |= (await self.table.get(part, consistent=True)).items
-        return found
-
-    def _is_used(self, row: Attributes, watched: Attributes | None) -> bool:
-        if str(row["subject"]).startswith("audio:"):
-            return watched is not None and "audioId" in watched
-        if watched is None:  # an execution that was removed, or one that is just being created
-            return self._now - _number(row["openedAt"]) > CREATION_SECONDS
-        # An execution that begins again awaits another upload; earlier releases do not say which.
-        awaited = row.get("opening", watched.get(AWAITED))
-        is_awaited = watched.get("state") == WAITING and watched.get(AWAITED) == awaited
-        return not is_awaited or "readyAt" in watched
-
-
-def _is_gone(pipeline: Attributes | None) -> bool:
-    return pipeline is None or "deletedAt" in pipeline
-
-
-def _pipeline_of(row: Attributes, execution: Attributes | None) -> Key | None:
-    """The key of the pipeline; places of an earlier release do not name it."""
-    named = row.get("pipeline") or (execution or {}).get("pipelineId")
-    return None if named is None else PIPELINE.latest.key(id=str(named))
+    @property
+    def _ended(self) -> EndedUploads:
+        return EndedUploads(self.table, self.files, self._now)
 
 
 async def find_places_of_group(table: Table, group: GroupPath) -> list[Delete]:
@@ -409,7 +274,3 @@ def _or_used(free: AnyOf, used: str | None) -> Condition:
     if used is None:
         return free
     return AnyOf((*free.conditions, Compare("subject", "=", used)))
-
-
-def _number(value: object) -> int:
-    return int(str(value))

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.open_uploads import input_form_key
+from penstock.datastore.access.ended_uploads import input_form_key
 from penstock.datastore.executions.access import require_whole_files
 from penstock.datastore.executions.records import (
     Execution,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.datastore.access import open_uploads
+from penstock.datastore.access import ended_uploads
 from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.files import upload_key
@@ -241,7 +241,7 @@ async def test_a_call_looks_at_only_so_many_files(
     for _ in range(2):
         await open_audio(store.open_session(ANN))
     watch.move(FORM)
-    monkeypatch.setattr(open_uploads, "MAX_LOOKS", 1)
+    monkeypatch.setattr(ended_uploads, "MAX_LOOKS", 1)
     assert await count_open(store) == 1
-    monkeypatch.setattr(open_uploads, "MAX_LOOKS", 2)
+    monkeypatch.setattr(ended_uploads, "MAX_LOOKS", 2)
     assert await count_open(store) == 0
