@@ -108,30 +108,18 @@ def _dates_version(operation: Operation) -> bool:
     return isinstance(operation, Put) and "activeFrom" in operation.item
 
 
-def _has_several_keys(operation: Operation) -> bool:
-    content = operation.item.get("content") if isinstance(operation, Put) else None
-    return isinstance(content, dict) and "keyColumns" in content
+def _puts_within(attribute: str, name: str) -> Callable[[Operation], bool]:
+    """Tell whether an operation puts a row whose attribute is an object that has this name."""
 
+    def puts(operation: Operation) -> bool:
+        held = operation.item.get(attribute) if isinstance(operation, Put) else None
+        return isinstance(held, dict) and name in held
 
-def _has_index(operation: Operation) -> bool:
-    content = operation.item.get("content") if isinstance(operation, Put) else None
-    return isinstance(content, dict) and "indexBytes" in content
+    return puts
 
 
 def _labels_version(operation: Operation) -> bool:
     return isinstance(operation, Update) and "labels" in operation.set
-
-
-def _writes_dataset(operation: Operation) -> bool:
-    if not isinstance(operation, Put):
-        return False
-    transformer = operation.item.get("transformer")
-    return isinstance(transformer, dict) and "dataset" in transformer
-
-
-def _names_timestamp_form(operation: Operation) -> bool:
-    transformer = operation.item.get("transformer") if isinstance(operation, Put) else None
-    return isinstance(transformer, dict) and "timestamps" in transformer
 
 
 def _removes_entity(operation: Operation) -> bool:
@@ -200,16 +188,18 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(13, "Kept rows leave after some days.", _lets_rows_leave),
     RowForm(14, "Groups are disabled.", _disables_group),
     RowForm(15, "Versions are active from another time than their creation.", _dates_version),
-    RowForm(16, "Rows of datasets have several keys.", _has_several_keys),
+    RowForm(16, "Rows of datasets have several keys.", _puts_within("content", "keyColumns")),
     RowForm(17, "Versions have labels.", _labels_version),
-    RowForm(18, "Pipelines write datasets.", _writes_dataset),
+    RowForm(18, "Pipelines write datasets.", _puts_within("transformer", "dataset")),
     RowForm(19, "Entities of NGSI leave the directory.", _removes_entity),
     RowForm(20, "Manifests give up runs that fail again and again.", _gives_up_runs),
     RowForm(21, "Rows list runs of manifests by tags and batches.", _lists_labelled_run),
     RowForm(22, "Manifests have consumers.", _names_consumer),
     RowForm(23, "Aggregates of samples are kept by the hour.", _keeps_hours),
-    RowForm(24, "Rows of datasets are looked up in an index.", _has_index),
-    RowForm(25, "Outputs have timestamps in ISO 8601.", _names_timestamp_form),
+    RowForm(
+        24, "Rows of datasets are looked up in an index.", _puts_within("content", "indexBytes")
+    ),
+    RowForm(25, "Outputs have timestamps in ISO 8601.", _puts_within("transformer", "timestamps")),
     RowForm(26, "Playlists have rules in place of entries.", _rules_playlist),
     RowForm(27, "Files of external workers lie in places of their claims.", _places_files),
 )
