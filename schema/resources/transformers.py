@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import strawberry
+from msgspec.structs import replace
 from strawberry import UNSET
 
 from penstock.datastore import records
@@ -296,16 +297,13 @@ class TransformerInput:
     )
 
     def record(self) -> records.Transformer:
-        made = self._record_with(TimestampForm.EPOCH_MILLISECONDS)
-        form = self.timestamps or TimestampForm.ISO_8601
-        return self._record_with(form) if made.has_timestamps else made
-
-    def _record_with(self, timestamps: TimestampForm) -> records.Transformer:
-        return records.Transformer(
+        made = records.Transformer(
             parameters=tuple(parameter.record() for parameter in self.parameters),
             transforms=tuple(transform.record() for transform in self.transforms),
             rows=self.rows.record() if self.rows else None,
             dataset=self.dataset.record() if self.dataset else None,
             extra_columns=self.extra_columns or ExtraColumns.REFUSE,
-            timestamps=timestamps,
         )
+        if not made.has_timestamps:
+            return made
+        return replace(made, timestamps=self.timestamps or TimestampForm.ISO_8601)
