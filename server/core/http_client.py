@@ -29,14 +29,17 @@ def open_http_client(**options: Any) -> httpx.AsyncClient:
 
     A jar keeps as many as answers set, in memory and in each request.
     """
-    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
-    return httpx.AsyncClient(cookies=cookies, follow_redirects=False, **options)
+    return httpx.AsyncClient(cookies=_no_cookies(), follow_redirects=False, **options)
 
 
 def open_blocking_client(**options: Any) -> httpx.Client:
     """Open a client for a thread, which follows no redirect and keeps no cookies."""
-    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
-    return httpx.Client(cookies=cookies, follow_redirects=False, **options)
+    return httpx.Client(cookies=_no_cookies(), follow_redirects=False, **options)
+
+
+def _no_cookies() -> CookieJar:
+    """Make a jar that keeps nothing."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=()))
 
 
 class NetworkBounds:
