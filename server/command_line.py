@@ -167,8 +167,10 @@ def _print_answer(answer: object, json: bool) -> ExitCode:
 
 def _printed_texts(answer: CommandOutput | StreamedOutput, json: bool) -> Iterator[str]:
     if isinstance(answer, CommandOutput):
-        shown = shown_on_terminal(answer.text)
-        yield json_format.dumps(answer.data, ensure_ascii=False) if json else shown
+        if json:
+            yield json_format.dumps(answer.data, ensure_ascii=False)
+        else:
+            yield shown_on_terminal(answer.text)
         yield "\n"
     elif json:
         yield f'{{"{answer.field}": ['
