@@ -4,9 +4,10 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 import orjson
 import structlog
@@ -109,23 +110,32 @@ def log_failure(words: str, exit_code: int, error: Exception | None = None) -> N
     logging.getLogger("penstock").error(words, extra=facts, exc_info=error)
 
 
+_Renderer: TypeAlias = Callable[[str, Mapping[str, object]], bytes]
+"""Makes a line of the name of an event and its facts."""
+
+
 class EventLog:
     """Writes the events of operations to standard error, one line each.
 
     It bypasses the handlers of `logging` and structlog's processors, which take several times as
-    long for a line. Text is coloured on a terminal.
+    long for a line. Text is coloured on a terminal. A line that cannot be written, as on a broken
+    pipe, fails nothing.
     """
 
     def __init__(self, form: Literal["text", "json"]) -> None:
         self._write = structlog.BytesLogger(sys.stderr.buffer, name=OPERATIONS).msg
-        if form == "json":
-            self._render = _render_json
-        else:
-            self._render = _ColouredText().render if sys.stderr.isatty() else _render_text
+        self._render = _choose_renderer(form)
 
     def write(self, event: str, facts: Mapping[str, object]) -> None:
         """Write a line; text has the facts in the order in which they are given."""
-        self._write(self._render(event, facts))
+        with suppress(OSError):
+            self._write(self._render(event, facts))
+
+
+def _choose_renderer(form: Literal["text", "json"]) -> _Renderer:
+    if form == "json":
+        return _render_json
+    return _coloured_renderer() if sys.stderr.isatty() else _render_text
 
 
 def _timestamp() -> str:
@@ -133,8 +143,13 @@ def _timestamp() -> str:
 
 
 def _render_json(event: str, facts: Mapping[str, object]) -> bytes:
+    return orjson.dumps(_with_head(event, facts))
+
+
+def _with_head(event: str, facts: Mapping[str, object]) -> EventDict:
+    """The facts behind those that structlog's processors would add."""
     head = {"event": event, "level": "info", "timestamp": _timestamp(), "logger": OPERATIONS}
-    return orjson.dumps({**head, **facts})
+    return {**head, **facts}
 
 
 def _render_text(event: str, facts: Mapping[str, object]) -> bytes:
@@ -148,15 +163,14 @@ def _render_text(event: str, facts: Mapping[str, object]) -> bytes:
     return f"{_timestamp()} [info     ] {event:<30} [{OPERATIONS}] {told}".encode()
 
 
-class _ColouredText:
-    """Renders lines with structlog's renderer."""
+def _coloured_renderer() -> _Renderer:
+    """Make a function that renders lines with structlog's renderer."""
+    console = structlog.dev.ConsoleRenderer(colors=True)
 
-    def __init__(self) -> None:
-        self._console = structlog.dev.ConsoleRenderer(colors=True)
+    def render(event: str, facts: Mapping[str, object]) -> bytes:
+        return console(None, "info", _with_head(event, facts)).encode()
 
-    def render(self, event: str, facts: Mapping[str, object]) -> bytes:
-        head = {"event": event, "level": "info", "timestamp": _timestamp(), "logger": OPERATIONS}
-        return self._console(None, "info", {**head, **facts}).encode()
+    return render
 
 
 def _quote(text: str) -> str:

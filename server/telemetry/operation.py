@@ -4,7 +4,6 @@ The log has one line for each operation, with its facts and its cost, and no dat
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from time import perf_counter
 from typing import Final, Literal, Protocol, Self, TypeAlias, get_args
@@ -188,6 +187,4 @@ class AccessLog:
             "type": seen.kind,
             "wcu": wcu,
         }
-        # A line that cannot be written, as on a broken pipe, must not fail the operation.
-        with suppress(OSError):
-            self._log_event("operation", facts)
+        self._log_event("operation", facts)

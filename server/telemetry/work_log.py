@@ -8,7 +8,6 @@ input; the execution or the job has it.
 """
 
 import logging
-from contextlib import suppress
 from typing import Literal
 
 from penstock.datastore.work_reports import (
@@ -81,12 +80,10 @@ class NotificationLog:
 
     def write(self, request_id: str, correlator: str, status: int, seconds: float) -> None:
         """Log one answer; `correlator` names the sender's transaction."""
-        # A line that cannot be written, as on a broken pipe, must not fail the notification.
-        with suppress(OSError):
-            facts = {
-                "correlator": correlator,
-                "milliseconds": round(seconds * 1_000, 2),
-                "request_id": request_id,
-                "status": status,
-            }
-            self._log_event("notification", facts)
+        facts = {
+            "correlator": correlator,
+            "milliseconds": round(seconds * 1_000, 2),
+            "request_id": request_id,
+            "status": status,
+        }
+        self._log_event("notification", facts)
