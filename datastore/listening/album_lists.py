@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
@@ -22,8 +22,6 @@ from penstock.datastore.table.pages import (
     slice_shuffled,
     slice_sorted,
 )
-
-T = TypeVar("T")
 
 ALBUM_FIELDS: Final = frozenset(
     ("id", "artists", "album", "album_artist", "album_mbid", "compilation")
