@@ -17,6 +17,7 @@ MAX_GENRES: Final = 6
 MAX_KEY: Final = 1024
 MAX_DURATION_MS: Final = 7 * 24 * 3600 * 1000
 HIGHEST: Final = {"disc": 999, "track": 9999, "track_total": 9999, "year": 9999}
+MAX_RATING: Final = 5
 _FIELDS: Final = {"track_total": "trackTotal", "album_artist": "albumArtist"}
 
 

@@ -11,6 +11,7 @@ from penstock.datastore.audio import names
 from penstock.datastore.audio.browsing import walk_rows
 from penstock.datastore.audio.lists import LibraryLists
 from penstock.datastore.audio.records import Album, Audio
+from penstock.datastore.audio.track_rules import HIGHEST
 from penstock.datastore.audio.tracks import TrackReader, album_of, link_of
 from penstock.datastore.listening.annotations import annotation_of
 from penstock.datastore.listening.records import Annotation, Kind
@@ -32,7 +33,6 @@ _AT_ONCE: Final = 32
 """The albums whose rows are read at once."""
 
 _MOST_PLAYS: Final = 10**12
-_MOST_YEARS: Final = 9_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class AlbumLists:
 
 
 def _year_position(album: Album) -> str:
-    return f"{_MOST_YEARS - album.year:04}:{names.album_place_of(album)}"
+    return f"{HIGHEST['year'] - album.year:04}:{names.album_place_of(album)}"
 
 
 def _plays_position(note: Annotation) -> str:

@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Album, Artist, Audio
+from penstock.datastore.audio.track_rules import MAX_RATING
 from penstock.datastore.audio.tracks import TrackReader as AudioReading
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, Unreadable
 from penstock.datastore.listening.records import Annotation, Kind
@@ -57,7 +58,6 @@ Thing: TypeAlias = Audio | Playlist | Album | Artist
 AnnotatedThing: TypeAlias = tuple[Thing, Annotation]
 """A thing of the library, with its annotation."""
 
-MAX_RATING = 5
 MAX_COMMENT = 1_000
 
 

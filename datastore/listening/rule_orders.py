@@ -6,9 +6,10 @@ from typing import Final, TypeAlias
 
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.track_rules import HIGHEST, MAX_RATING
 from penstock.datastore.listening.records import Annotation
 from penstock.datastore.playlists.records import Playlist
-from penstock.datastore.playlists.rules import MAX_PLAYS, MAX_RATING, PlaylistRule, TrackOrder
+from penstock.datastore.playlists.rules import MAX_PLAYS, PlaylistRule, TrackOrder
 from penstock.datastore.table.pages import name_order, shuffled_position
 from penstock.datastore.text import escape
 
@@ -17,7 +18,6 @@ RankTrack: TypeAlias = Callable[[Audio, Annotation], str]
 _REVERSED: Final = str.maketrans("0123456789", "9876543210")
 _LAST: Final = "~"
 _FIRST: Final = "0"
-_MOST_YEARS: Final = 9_999
 
 
 def order_name(playlist: Playlist, rule: PlaylistRule, now: datetime) -> str:
@@ -51,7 +51,7 @@ def _by_album(track: Audio) -> str:
 
 
 def _by_year(track: Audio) -> str:
-    return f"{_MOST_YEARS - track.year:04}:{_by_album(track)}"
+    return f"{HIGHEST['year'] - track.year:04}:{_by_album(track)}"
 
 
 def _latest_first(time: str | None) -> str:

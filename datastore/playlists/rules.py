@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import fields
 
-from penstock.datastore.audio.track_rules import HIGHEST, MAX_KEY, MAX_NAME
+from penstock.datastore.audio.track_rules import HIGHEST, MAX_KEY, MAX_NAME, MAX_RATING
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.playlists.formats.document import MAX_TRACKS
@@ -19,7 +19,6 @@ MAX_FILTERS: Final = 20
 MAX_NAMES: Final = 20
 MAX_SEED: Final = 128
 MAX_DAYS: Final = 36_500
-MAX_RATING: Final = 5
 MAX_PLAYS: Final = 10**9
 
 

@@ -7,9 +7,10 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records
+from penstock.datastore.playlists.rules import MAX_SEED
 from penstock.datastore.table.pages import Slice, Window
 from penstock.schema.audio.album_orders import AlbumOrder, AlbumOrderArgument, read_ordered
-from penstock.schema.audio.track_lists import MAX_SEED, AudioOrder, TrackList, read_tracks
+from penstock.schema.audio.track_lists import AudioOrder, TrackList, read_tracks
 from penstock.schema.audio.tracks import Album, Artist, Audio, AudioLink, Genre
 from penstock.schema.core.context import (
     After,

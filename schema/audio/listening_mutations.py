@@ -5,9 +5,10 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
+from penstock.datastore.audio.track_rules import MAX_RATING
 from penstock.datastore.errors import NotFound as Absent
 from penstock.datastore.listening import records
-from penstock.datastore.listening.annotations import MAX_RATING, Thing, ThingKey
+from penstock.datastore.listening.annotations import Thing, ThingKey
 from penstock.datastore.listening.play_queue import MAX_QUEUED
 from penstock.datastore.listening.records import Kind
 from penstock.resolvers import listening

@@ -10,13 +10,12 @@ import strawberry
 from penstock.datastore.audio import records
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.name_search.words import NameFilter
+from penstock.datastore.playlists.rules import MAX_SEED
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.text import line_problem
 from penstock.graphql_jit import projected_attributes
 from penstock.resolvers import audio
 from penstock.schema.core.context import Info
-
-MAX_SEED = 128
 
 
 @strawberry.enum(description="The order of a list of tracks.")
