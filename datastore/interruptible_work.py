@@ -1,6 +1,10 @@
 """Work in a thread that ends soon after nobody wants its result, or it took too long."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import thread_time
+from types import FrameType
 from typing import Final
 
 from penstock.datastore.errors import LimitExceeded
@@ -57,3 +61,22 @@ class InterruptibleWork:
         """The error for work that takes longer than it may."""
         most = int(self.most_seconds)
         return LimitExceeded("seconds of processor time of an operation's work", most, most + 1)
+
+
+@contextmanager
+def limit_cpu_time(until: float) -> Iterator[None]:
+    """Raise TimeoutError when this thread calls a function beyond this much CPU time of its own.
+
+    A file can be made so that parsing takes hours, and a thread cannot be ended from outside.
+    """
+
+    def on_call(_frame: FrameType, _event: str, _arg: object) -> None:
+        if thread_time() > until:
+            raise TimeoutError
+
+    before = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

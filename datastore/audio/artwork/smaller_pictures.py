@@ -8,8 +8,8 @@ from io import BytesIO
 from time import thread_time
 from typing import Final, NamedTuple
 
-from penstock.datastore.audio.tags.tag_parser import limit_cpu_time
 from penstock.datastore.errors import BadArgument
+from penstock.datastore.interruptible_work import limit_cpu_time
 from penstock.datastore.turn_threads import TurnThreads, WaitingLimits
 
 SIZES: Final = (64, 128, 256, 512, 1024)

@@ -5,15 +5,12 @@ Also the length of an Ogg file of Vorbis or Opus, computed from its first page a
 
 import re
 import struct
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from os import SEEK_END
 from struct import unpack_from
 from time import thread_time
-from types import FrameType
 from typing import BinaryIO, Final, NamedTuple, cast
 
 from tinytag import TinyTag, TinyTagException
@@ -27,6 +24,7 @@ from penstock.datastore.audio.tags.partial_file import (
     MissingBlocks,
     PartialFile,
 )
+from penstock.datastore.interruptible_work import limit_cpu_time
 from penstock.datastore.text import is_id, normalisation_problem, replace_unprintable
 
 _PAGE: Final = 27
@@ -156,25 +154,6 @@ def parse_tags(
         sample_rate=round_number(rate),
         picture=cover.data if cover is not None and len(cover.data) <= MAX_PICTURE else None,
     )
-
-
-@contextmanager
-def limit_cpu_time(until: float) -> Iterator[None]:
-    """Raise TimeoutError when this thread calls a function beyond this much CPU time of its own.
-
-    A file can be made so that parsing takes hours, and a thread cannot be ended from outside.
-    """
-
-    def on_call(_frame: FrameType, _event: str, _arg: object) -> None:
-        if thread_time() > until:
-            raise TimeoutError
-
-    before = sys.gettrace()
-    sys.settrace(on_call)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
 
 
 def _read_tags(found: TinyTag, title: str) -> Tags:
