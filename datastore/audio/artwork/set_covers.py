@@ -64,21 +64,14 @@ class CoverSetter:
 
     async def _keep_picture(self, object_key: str) -> str:
         """Store an uploaded picture as a cover; return its name. The covers before are swept."""
-        content = await self._read(object_key)
+        content = await self.uploads.read(object_key)
+        if content is None:
+            raise Invalid([FieldProblem(["objectKey"], "leads to no uploaded picture")])
         if picture_type(content[:_HEAD]) is None:
             words = "is no picture in JPEG, PNG, GIF or WebP"
             raise Invalid([FieldProblem(["objectKey"], words)])
         await note_upkeep(self.access)
         return str(await CoverStore(self.access).keep(content))
-
-    async def _read(self, object_key: str) -> bytes:
-        size = await self.uploads.size(object_key)
-        content = None
-        if size is not None and size <= MAX_PICTURE:
-            content = await self.uploads.read(object_key)
-        if content is None:
-            raise Invalid([FieldProblem(["objectKey"], "leads to no uploaded picture")])
-        return content
 
 
 def _with_cover(artwork: str) -> Callable[[Audio], Audio]:

@@ -11,7 +11,7 @@ from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import check_file_name, is_owned
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
 from penstock.datastore.errors import NotFound
-from penstock.datastore.objects.port import UNKNOWN_TYPE, UploadForm
+from penstock.datastore.objects.port import UNKNOWN_TYPE, UploadForm, read_bounded
 
 
 class UploadTicket(NamedTuple):
@@ -43,16 +43,21 @@ class UserUploads:
 
     async def size(self, object_key: str) -> int | None:
         """The bytes of an upload; None if the caller has none with this key."""
-        user = self.access.caller.user_id
-        if not is_owned(user, object_key) or not object_key.startswith(self.prefix):
+        if not self._is_own(object_key):
             return None
         stat = await self.access.files.stat(object_key)
         return None if stat is None else stat.size
 
     async def read(self, object_key: str) -> bytes | None:
-        """The content of an upload of which there is a `size`; None if it is gone by now."""
-        chunks = self.access.files.read(object_key, end=self.max_bytes)
+        """The content of an upload; None if the caller has none with this key, or a larger one."""
+        if not self._is_own(object_key):
+            return None
+        chunks = self.access.files.read(object_key, end=self.max_bytes + 1)
         try:
-            return b"".join([chunk async for chunk in chunks])
+            return await read_bounded(chunks, self.max_bytes)
         except NotFound:
             return None
+
+    def _is_own(self, object_key: str) -> bool:
+        user = self.access.caller.user_id
+        return is_owned(user, object_key) and object_key.startswith(self.prefix)

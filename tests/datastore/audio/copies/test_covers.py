@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from penstock.datastore.audio import names
-from penstock.datastore.audio.artwork import cover_sizes, smaller_pictures
+from penstock.datastore.audio.artwork import cover_sizes, set_covers, smaller_pictures
 from penstock.datastore.audio.artwork.cover_sizes import KEPT, RENEWED, SizedCover
 from penstock.datastore.audio.artwork.remove_covers import CoverRemover
 from penstock.datastore.audio.artwork.set_covers import MAX_TRACKS
@@ -271,6 +271,22 @@ async def test_what_is_no_uploaded_picture_becomes_no_cover(store: Store) -> Non
     with pytest.raises(Invalid):
         await covers.uploads.form("../x")
     assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_an_upload_that_is_larger_than_a_cover_may_be_becomes_none(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, content = store.open_session(ANN), picture(9, 9)
+    track = await add(session.audio, "1", "t", "Ada", album="Barn")
+    key = await upload(session, content)
+    before = await contents(store.table)
+    monkeypatch.setattr(set_covers, "MAX_PICTURE", len(content) - 1)
+    with pytest.raises(Invalid, match="leads to no uploaded picture"):
+        await session.audio.covers.set_for_audio(track.id, key)
+    assert await contents(store.table) == before
+    monkeypatch.setattr(set_covers, "MAX_PICTURE", len(content))
+    assert (await session.audio.covers.set_for_audio(track.id, key)).artwork is not None
 
 
 async def test_a_cover_is_removed_and_the_album_shows_that_of_another_track(
