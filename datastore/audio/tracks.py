@@ -76,6 +76,11 @@ def genre_of(item: Attributes) -> Genre:
     return load(Genre, item, id=GENRE.sk.parse(str(item["sk"]))["genre"])
 
 
+def key_of_place(row: Row, user: str, place: str) -> Key:
+    """The key of an artist, an album or a genre by its place in the user's list."""
+    return Key(row.pk.fill({"user": user}), row.sk.prefix({}) + place)
+
+
 def link_of(item: Attributes) -> AudioLink:
     """Read a row that lists a track; its key ends in the track's id, or a field has the id."""
     id = item.get("audioId") or str(item["sk"]).rpartition(":")[2]
@@ -134,8 +139,7 @@ class TrackReader:
     async def _read_by_place(
         self, row: Row, places: Sequence[str], read: Callable[[Attributes], T], noun: str
     ) -> list[T | NotFound]:
-        pk, prefix = row.pk.fill({"user": self._user}), row.sk.prefix({})
-        keys = [Key(pk, prefix + place) for place in places]
+        keys = [key_of_place(row, self._user, place) for place in places]
         rows = await read_rows(self.access.table, keys, consistent=True)
         return [
             read_or_report(read, rows[key]) if key in rows else not_found_error(noun)

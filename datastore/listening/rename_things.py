@@ -22,7 +22,7 @@ from penstock.datastore.audio.imports.open_imports import MAX_JOBS, begin_librar
 from penstock.datastore.audio.records import Album, Audio
 from penstock.datastore.audio.renamed_tracks import LISTED, rename_track, tracks_prefix
 from penstock.datastore.audio.track_rules import MAX_NAME
-from penstock.datastore.audio.tracks import TrackReader, link_of
+from penstock.datastore.audio.tracks import TrackReader, key_of_place, link_of
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound
 from penstock.datastore.jobs.jobs import Job, JobKind, RenamedKind, Renaming, new_job
 from penstock.datastore.jobs.leases import JobLease
@@ -32,7 +32,7 @@ from penstock.datastore.listening.records import Kind
 from penstock.datastore.table.items import read_all, read_rows
 from penstock.datastore.table.layout import AUDIO
 from penstock.datastore.table.pages import query_pages
-from penstock.datastore.table.port import Key, Query, Range
+from penstock.datastore.table.port import Query, Range
 from penstock.datastore.text import line_problem, normalisation_problem
 
 T = TypeVar("T")
@@ -93,8 +93,7 @@ class ThingRenamer:
         """Begin a job that renames a genre, or merges it with the genre of the name."""
         _check_name(new_name, "newName")
         place = names.genre_place(name)
-        row = LISTED[RenamedKind.GENRE]
-        key = Key(row.pk.fill({"user": self._user}), row.sk.prefix({}) + place)
+        key = key_of_place(LISTED[RenamedKind.GENRE], self._user, place)
         if key not in await read_rows(self.access.table, [key], consistent=True):
             raise NotFound("There is no genre with this name.", ("name",))
         return await self._begin(
@@ -167,8 +166,8 @@ class _RenameJob:
             await AnnotationMover(self.access).move((Kind.ARTIST, self.renaming.place), target)
 
     async def _count_tracks(self) -> int:
-        row = LISTED[self.renaming.kind]
-        key = Key(self._partition, row.sk.prefix({}) + self.renaming.place)
+        user, place = self.access.caller.user_id, self.renaming.place
+        key = key_of_place(LISTED[self.renaming.kind], user, place)
         rows = await read_rows(self.access.table, [key], consistent=True)
         return int(str(rows.get(key, {}).get("count", 0)))
 

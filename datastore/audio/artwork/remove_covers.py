@@ -12,14 +12,14 @@ from penstock.datastore.audio.artwork.set_covers import require_album, require_f
 from penstock.datastore.audio.edit_tracks import TrackEditor
 from penstock.datastore.audio.lists import LibraryLists
 from penstock.datastore.audio.records import Album, Audio
-from penstock.datastore.audio.tracks import TrackReader
+from penstock.datastore.audio.tracks import TrackReader, key_of_place
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit, stale_read
 from penstock.datastore.table.layout import ALBUM
 from penstock.datastore.table.pages import Window, walk_pages
-from penstock.datastore.table.port import Compare, Key, Update
+from penstock.datastore.table.port import Compare, Update
 
 PAGE = 100
 """The tracks of an album that are read at once."""
@@ -74,7 +74,7 @@ class CoverRemover:
             if shown == album.artwork:
                 return
             update = Update(
-                key=_album_key(self.access, place),
+                key=key_of_place(ALBUM, self.access.caller.user_id, place),
                 set={} if shown is None else {"artwork": shown},
                 remove=("artwork",) if shown is None else (),
                 condition=Compare("artwork", "=", album.artwork),
@@ -105,11 +105,6 @@ class CoverRemover:
             latest = max([*dated, *([] if latest is None else [latest])], default=None)
             window = Window(size=PAGE, after=page.reached) if page.more else None
         return None if latest is None else latest[1]
-
-
-def _album_key(access: Access, place: str) -> Key:
-    pk = ALBUM.pk.fill({"user": access.caller.user_id})
-    return Key(pk, ALBUM.sk.prefix({}) + place)
 
 
 def _without_cover(track: Audio) -> Audio:
