@@ -2,13 +2,17 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
-from penstock.datastore.audio.artwork.set_covers import require_album, require_few_tracks
+from penstock.datastore.audio.artwork.set_covers import (
+    PAGE,
+    require_album,
+    require_few_tracks,
+    rewrite_tracks,
+)
 from penstock.datastore.audio.edit_tracks import TrackEditor
 from penstock.datastore.audio.lists import LibraryLists
 from penstock.datastore.audio.records import Album, Audio
@@ -18,11 +22,8 @@ from penstock.datastore.audio.upkeep.library_rows import note_upkeep
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit, stale_read
 from penstock.datastore.table.layout import ALBUM
-from penstock.datastore.table.pages import Window, walk_pages
+from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Compare, Update
-
-PAGE = 100
-"""The tracks of an album that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,7 @@ class CoverRemover:
         album = await require_album(self.access, place)
         require_few_tracks(album)
         await note_upkeep(self.access)
-        read = partial(LibraryLists(self.access).by_album, album.id)
-        async for link in walk_pages(read, PAGE):
-            with suppress(NotFound):
-                await TrackEditor(self.access).rewrite(link.audio_id, _without_cover)
+        await rewrite_tracks(self.access, album, _without_cover)
         await self._correct_album(place)
         return await require_album(self.access, place)
 

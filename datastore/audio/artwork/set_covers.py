@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -20,10 +21,13 @@ from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep
 from penstock.datastore.audio.upkeep.user_uploads import UserUploads
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound
-from penstock.datastore.table.pages import Window
+from penstock.datastore.table.pages import walk_pages
 
 MAX_TRACKS: Final = 500
 """Most tracks of an album whose covers one call changes."""
+
+PAGE: Final = 100
+"""The tracks of an album that are read at once."""
 
 _HEAD: Final = 16
 
@@ -55,11 +59,7 @@ class CoverSetter:
         album = await require_album(self.access, place)
         require_few_tracks(album)
         artwork = await self._keep_picture(object_key)
-        lists = LibraryLists(self.access)
-        listed = await lists.by_album(album.id, Window(size=MAX_TRACKS))
-        for _, link in listed.entries:
-            with suppress(NotFound):
-                await TrackEditor(self.access).rewrite(link.audio_id, _with_cover(artwork))
+        await rewrite_tracks(self.access, album, _with_cover(artwork))
         return await require_album(self.access, names.album_place_of(album))
 
     async def _keep_picture(self, object_key: str) -> str:
@@ -84,6 +84,14 @@ async def require_album(access: Access, place: str) -> Album:
     if isinstance(album, NotFound):
         raise album
     return album
+
+
+async def rewrite_tracks(access: Access, album: Album, change: Callable[[Audio], Audio]) -> None:
+    """Change the tracks of an album, one after another."""
+    read = partial(LibraryLists(access).by_album, album.id)
+    async for link in walk_pages(read, PAGE):
+        with suppress(NotFound):
+            await TrackEditor(access).rewrite(link.audio_id, change)
 
 
 def require_few_tracks(album: Album) -> None:
