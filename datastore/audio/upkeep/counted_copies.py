@@ -10,10 +10,9 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.names import object_hash
-from penstock.datastore.audio.upkeep.swept_objects import MARK_TIME, SWEPT
+from penstock.datastore.audio.upkeep.swept_objects import SWEPT, delete_marked, mark_swept
 from penstock.datastore.table.layout import COPY_COUNT, COPY_LISTED, LOOSE_OBJECT
 from penstock.datastore.table.port import (
-    TTL,
     AllOf,
     AnyOf,
     Attributes,
@@ -59,13 +58,6 @@ class CountedCopy(NamedTuple):
         listed = Key(str(held[_OWNER]), str(held[_LISTED]))
         return cls(listed, int(str(held[_SIZE])), str(held[_NAMED]))
 
-    @classmethod
-    def new(cls, user: str, kind: CopyKind, key: str, name: str, due: int) -> "CountedCopy":
-        """A copy that is to be written under a key, without its size."""
-        hashed = object_hash(key)
-        listed = COPY_LISTED.key(user=user, kind=kind.letter, due=due, hash=hashed)
-        return cls(listed, 0, object_hash(name))
-
     def move(self, due: int) -> "CountedCopy":
         """The copy with another time from which it may go."""
         parts = COPY_LISTED.sk.parse(self.listed.sk)
@@ -89,7 +81,7 @@ class CountedCopy(NamedTuple):
     @property
     def unmoved(self) -> Condition:
         """The condition on the row of the object that the copy was neither renewed nor marked."""
-        return AllOf((Compare(_LISTED, "=", self.listed.sk), Missing(SWEPT)))
+        return AllOf((self.in_place, Missing(SWEPT)))
 
     @property
     def in_place(self) -> Condition:
@@ -124,14 +116,10 @@ async def drop_copy(access: Access, key: str, copy: CountedCopy, condition: Cond
     a copy that the next call drops.
     """
     row, named = LOOSE_OBJECT.key(hash=object_hash(key)), LOOSE_OBJECT.key(hash=copy.named)
-    try:
-        await access.table.transact([Update(key=row, set={SWEPT: True}, condition=condition)])
-    except ConditionFailed:
+    if not await mark_swept(access, row, condition):
         return False
     with suppress(ConditionFailed):  # the name is that of a later copy
         await access.table.transact([Delete(named, Compare(MADE, "=", key))])
-    await access.files.delete(key)
-    ends = int((access.clock.now() + MARK_TIME).timestamp())
     with suppress(ConditionFailed):  # another call came first
-        await access.table.transact([Update(key=row, set={TTL: ends}), *copy.removal])
+        await delete_marked(access, row, key, copy.removal)
     return True

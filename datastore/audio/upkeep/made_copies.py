@@ -89,8 +89,9 @@ class MadeCopies:
         Older ones of the user go where it would be too many.
         """
         key = f"{name}.{self.access.clock.new_id()}"
-        copy = CountedCopy.new(self._user, self.rules.kind, key, name, self._next_due)
-        copy = copy._replace(size=size)
+        kind, hashed = self.rules.kind.letter, object_hash(key)
+        listed = COPY_LISTED.key(user=self._user, kind=kind, due=self._next_due, hash=hashed)
+        copy = CountedCopy(listed, size, object_hash(name))
         await self._count(key, copy)
         await self.access.files.write(key, content, content_type=media_type)
         await self._publish(name, key, copy)
