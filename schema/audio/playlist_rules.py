@@ -1,5 +1,7 @@
 """The rules of smart playlists, as clients write and read them."""
 
+from typing import Any
+
 import strawberry
 from strawberry import UNSET
 
@@ -61,7 +63,6 @@ _ADDED_DAYS = f"The days before now within which it was added: 1 to {MAX_DAYS}."
 _ANY_OF = "Filters of which one must match."
 _NONE_OF = "Filters of which none may match."
 _LIMIT = f"The most tracks, the first ones of the order: 1 to {MAX_TRACKS}."
-_NO_CONDITION = " No condition if left out."
 
 
 @strawberry.type(description="A filter of tracks, all of whose conditions hold.")
@@ -99,52 +100,35 @@ class PlaylistRule:
     limit: int = strawberry.field(description=_LIMIT)
 
 
+def _declare_condition(condition: str) -> Any:
+    """The field of a condition that clients may leave out."""
+    return strawberry.field(default=UNSET, description=f"{condition} No condition if left out.")
+
+
 @strawberry.input(
     description="A filter of tracks, all of whose conditions hold. A rule has at most "
     f"{MAX_FILTERS} filters, with those inside others, and a list at most {MAX_NAMES} names."
 )
 class TrackFilterInput:
-    genres: list[str] | None = strawberry.field(default=UNSET, description=_GENRES + _NO_CONDITION)
-    artists: list[str] | None = strawberry.field(
-        default=UNSET, description=_ARTISTS + _NO_CONDITION
-    )
-    albums: list[str] | None = strawberry.field(default=UNSET, description=_ALBUMS + _NO_CONDITION)
-    title_starts_with: str | None = strawberry.field(
-        default=UNSET, description=_STARTS + _NO_CONDITION
-    )
-    title_contains: str | None = strawberry.field(
-        default=UNSET, description=_CONTAINS + _NO_CONDITION
-    )
-    path: str | None = strawberry.field(default=UNSET, description=_PATH + _NO_CONDITION)
-    from_year: int | None = strawberry.field(default=UNSET, description=_FROM_YEAR + _NO_CONDITION)
-    to_year: int | None = strawberry.field(default=UNSET, description=_TO_YEAR + _NO_CONDITION)
-    favourite: bool | None = strawberry.field(default=UNSET, description=_FAVOURITE + _NO_CONDITION)
-    min_rating: int | None = strawberry.field(
-        default=UNSET, description=_MIN_RATING + _NO_CONDITION
-    )
-    max_rating: int | None = strawberry.field(
-        default=UNSET, description=_MAX_RATING + _NO_CONDITION
-    )
-    min_plays: int | None = strawberry.field(default=UNSET, description=_MIN_PLAYS + _NO_CONDITION)
-    max_plays: int | None = strawberry.field(default=UNSET, description=_MAX_PLAYS + _NO_CONDITION)
-    played_since: DateTime | None = strawberry.field(
-        default=UNSET, description=_PLAYED_SINCE + _NO_CONDITION
-    )
-    played_within_days: int | None = strawberry.field(
-        default=UNSET, description=_PLAYED_DAYS + _NO_CONDITION
-    )
-    added_since: DateTime | None = strawberry.field(
-        default=UNSET, description=_ADDED_SINCE + _NO_CONDITION
-    )
-    added_within_days: int | None = strawberry.field(
-        default=UNSET, description=_ADDED_DAYS + _NO_CONDITION
-    )
-    any_of: list["TrackFilterInput"] | None = strawberry.field(
-        default=UNSET, description=_ANY_OF + _NO_CONDITION
-    )
-    none_of: list["TrackFilterInput"] | None = strawberry.field(
-        default=UNSET, description=_NONE_OF + _NO_CONDITION
-    )
+    genres: list[str] | None = _declare_condition(_GENRES)
+    artists: list[str] | None = _declare_condition(_ARTISTS)
+    albums: list[str] | None = _declare_condition(_ALBUMS)
+    title_starts_with: str | None = _declare_condition(_STARTS)
+    title_contains: str | None = _declare_condition(_CONTAINS)
+    path: str | None = _declare_condition(_PATH)
+    from_year: int | None = _declare_condition(_FROM_YEAR)
+    to_year: int | None = _declare_condition(_TO_YEAR)
+    favourite: bool | None = _declare_condition(_FAVOURITE)
+    min_rating: int | None = _declare_condition(_MIN_RATING)
+    max_rating: int | None = _declare_condition(_MAX_RATING)
+    min_plays: int | None = _declare_condition(_MIN_PLAYS)
+    max_plays: int | None = _declare_condition(_MAX_PLAYS)
+    played_since: DateTime | None = _declare_condition(_PLAYED_SINCE)
+    played_within_days: int | None = _declare_condition(_PLAYED_DAYS)
+    added_since: DateTime | None = _declare_condition(_ADDED_SINCE)
+    added_within_days: int | None = _declare_condition(_ADDED_DAYS)
+    any_of: list["TrackFilterInput"] | None = _declare_condition(_ANY_OF)
+    none_of: list["TrackFilterInput"] | None = _declare_condition(_NONE_OF)
 
     def record(self) -> rules.TrackFilter:
         """The filter of the datastore."""
