@@ -1,7 +1,6 @@
 """Reads and writes of playlists that take more than one call of a repository."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 from penstock.datastore.audio.records import Audio
@@ -148,9 +147,8 @@ async def import_file(
     if isinstance(data, ObjectKey):
         document = await context.session.playlists.uploads.read(format, data.key)
     else:
-        reading = partial(read, format, data)
         document = await run_in_request_thread(
-            lambda work: reading(step=work.require_wanted), context.session.payer
+            lambda work: read(format, data, work.require_wanted), context.session.payer
         )
     found = await context.session.playlists.importing.run(document, wish)
     if found.playlist is not None:
