@@ -169,8 +169,9 @@ class BucketConnections:
             raise Invalid(problems)
         if connection.endpoint is not None:
             self.rules.check(connection.endpoint)
-        held, hosted = self._roster.require_room(self.access.table), connection.endpoint
-        await gather(held, self._require_host(hosted))
+        await gather(
+            self._roster.require_room(self.access.table), self._require_host(connection.endpoint)
+        )
 
     async def _require_host(self, endpoint: str | None) -> None:
         if endpoint is not None:
