@@ -7,11 +7,10 @@ replace what a track has. Uploads that nobody registers are swept.
 from asyncio import timeout
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.upload_forms import FormTerms, open_form
+from penstock.datastore.access.upload_forms import FormTerms
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
 from penstock.datastore.audio.artwork.folder_covers import FolderCovers
 from penstock.datastore.audio.buckets import AudioSource
@@ -41,7 +40,7 @@ from penstock.datastore.audio.upkeep.loose_objects import (
     loose_key,
     no_object,
 )
-from penstock.datastore.audio.upkeep.user_uploads import UploadTicket
+from penstock.datastore.audio.upkeep.user_uploads import UploadTicket, open_upload
 from penstock.datastore.errors import (
     BadArgument,
     FieldProblem,
@@ -89,8 +88,7 @@ class UploadRegistrar:
         terms = FormTerms(
             "audio", object_hash(key), key, MAX_UPLOAD, content_type, watched=loose_key(key)
         )
-        note = partial(LooseObjects(self.access).note_upload, key)
-        return UploadTicket(key, await open_form(self.access, terms, note=note))
+        return await open_upload(self.access, terms)
 
     async def register(self, object_key: str, connection_id: str | None = None) -> Audio:
         """Read the tags of an object and add it to the library.

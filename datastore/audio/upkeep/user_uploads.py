@@ -21,6 +21,12 @@ class UploadTicket(NamedTuple):
     form: UploadForm
 
 
+async def open_upload(access: Access, terms: FormTerms) -> UploadTicket:
+    """Open a form for an upload; the sweep deletes what stays unused for a day after it."""
+    note = partial(LooseObjects(access).note_upload, terms.key)
+    return UploadTicket(terms.key, await open_form(access, terms, note=note))
+
+
 @dataclass(frozen=True, slots=True)
 class UserUploads:
     """The uploads of one kind of the caller, below a prefix; they stay for a day after their form.
@@ -38,8 +44,7 @@ class UserUploads:
         check_file_name(file_name)
         key = f"{self.prefix}{self.access.clock.new_id()}/{file_name}"
         terms = FormTerms(self.kind, object_hash(key), key, self.max_bytes, UNKNOWN_TYPE)
-        note = partial(LooseObjects(self.access).note_upload, key)
-        return UploadTicket(key, await open_form(self.access, terms, note=note))
+        return await open_upload(self.access, terms)
 
     async def size(self, object_key: str) -> int | None:
         """The bytes of an upload; None if the caller has none with this key."""
