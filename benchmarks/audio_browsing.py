@@ -18,7 +18,7 @@ from penstock.datastore.listening.ruled_entries import RuledRequest
 from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.playlists.rules import PlaylistRule, TrackFilter, TrackOrder
 from penstock.datastore.store import Session, Store
-from penstock.datastore.table.pages import Window
+from penstock.datastore.table.pages import Window, walk_pages
 
 NAME = "browsing costs"
 HEADER = "| access | read units | calls |\n|---|--:|--:|"
@@ -64,16 +64,12 @@ async def measure_costs(tracks: int = TRACKS) -> list[Cost]:
 
 
 async def _play_some(store: Store) -> None:
-    session, after = listener(store), None
-    while True:
-        page = await session.audio.lists.audios(Window(size=1_000, after=after))
-        for _, track in page.entries[::PLAYED]:
-            at = iso_timestamp(store.clock.now())
-            play = Play(audio_id=track.id, started_at=at, listened_ms=track.duration_ms)
-            await session.listening.plays.record(play)
-        if not page.more:
-            return
-        after = page.reached
+    session = listener(store)
+    tracks = [track async for track in walk_pages(session.audio.lists.audios, 1_000)]
+    for track in tracks[::PLAYED]:
+        at = iso_timestamp(store.clock.now())
+        play = Play(audio_id=track.id, started_at=at, listened_ms=track.duration_ms)
+        await session.listening.plays.record(play)
 
 
 async def _measure(store: Store, access: str, call: Callable[[Session], Awaitable[object]]) -> Cost:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.listening.ruled_entries import RuledRequest
 from penstock.datastore.playlists.records import Entry, Playlist
@@ -75,7 +76,7 @@ async def shelve(store: Store, watch: Watch) -> Session:
     listening = session.listening
     for letter, times in (("a", 3), ("b", 1)):
         for _ in range(times):
-            at = watch.time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            at = iso_timestamp(watch.time)
             play = Play(audio_id=ids[letter], started_at=at, listened_ms=5 * MINUTE)
             await listening.plays.record(play)
             watch.move(DAY)
