@@ -1,7 +1,7 @@
 import type { Every } from "../graphql/generated/types";
 import { useAddress } from "./address";
-import { Field } from "./fields";
-import { formatName } from "./format";
+import { ChoiceField } from "./fields";
+import { formatNames } from "./format";
 
 const LENGTHS: readonly Every[] = ["HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"];
 
@@ -14,14 +14,11 @@ export function readEvery(search: URLSearchParams): Every {
 export function EveryField({ value }: { value: Every }) {
   const { change } = useAddress();
   return (
-    <Field label="Every">
-      <select value={value} onChange={(event) => change({ every: event.target.value })}>
-        {LENGTHS.map((one) => (
-          <option key={one} value={one}>
-            {formatName(one)}
-          </option>
-        ))}
-      </select>
-    </Field>
+    <ChoiceField
+      label="Every"
+      value={value}
+      choices={formatNames(LENGTHS)}
+      onChange={(every) => change({ every })}
+    />
   );
 }

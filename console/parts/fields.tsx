@@ -1,6 +1,6 @@
 import { type ReactNode, useId, useState } from "react";
 import { useAddress } from "./address";
-import { formatName } from "./format";
+import { formatNames } from "./format";
 import { matchGroups, readGroup, useSeenGroups } from "./seenGroups";
 
 interface FieldProps {
@@ -17,6 +17,60 @@ export function Field({ label, wrong, children, className = "" }: FieldProps) {
       <span>{label}</span>
       {children}
       {wrong ? <span className="wrong">{wrong}</span> : null}
+    </label>
+  );
+}
+
+interface ChoiceFieldProps<Value extends string> {
+  label: string;
+  value: Value;
+  /** The values with their words. */
+  choices: readonly (readonly [Value, string])[];
+  onChange: (value: Value) => void;
+  className?: string;
+}
+
+/** A field for one of several values. */
+export function ChoiceField<Value extends string>(props: ChoiceFieldProps<Value>) {
+  const { label, value, choices, onChange, className = "" } = props;
+  const choose = (text: string) => {
+    const chosen = choices.find(([one]) => one === text);
+    if (chosen) onChange(chosen[0]);
+  };
+  return (
+    <Field label={label} className={className}>
+      <select value={value} onChange={(event) => choose(event.target.value)}>
+        {choices.map(([one, words]) => (
+          <option key={one} value={one}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+interface CheckFieldProps {
+  label: string;
+  /** What it is for, in words for the ear, where its label is the same as those of others. */
+  name?: string;
+  checked: boolean;
+  disabled?: boolean;
+  onChange: (isChecked: boolean) => void;
+}
+
+/** A box for what is so or not, before its words. */
+export function CheckField({ label, name, checked, disabled, onChange }: CheckFieldProps) {
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        aria-label={name}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      <span>{label}</span>
     </label>
   );
 }
@@ -124,14 +178,11 @@ export function AddressField({ label, name, placeholder }: AddressFieldProps) {
 export function BelowField({ checked }: { checked: boolean }) {
   const { change } = useAddress();
   return (
-    <label className="check">
-      <input
-        type="checkbox"
-        checked={checked}
-        onChange={(event) => change({ below: event.target.checked ? null : "no" })}
-      />
-      with groups below
-    </label>
+    <CheckField
+      label="with groups below"
+      checked={checked}
+      onChange={(isChecked) => change({ below: isChecked ? null : "no" })}
+    />
   );
 }
 
@@ -144,18 +195,11 @@ interface StateFieldProps {
 export function StateField({ value, states }: StateFieldProps) {
   const { change } = useAddress();
   return (
-    <Field label="State">
-      <select
-        value={value ?? ""}
-        onChange={(event) => change({ state: event.target.value || null })}
-      >
-        <option value="">any</option>
-        {states.map((one) => (
-          <option key={one} value={one}>
-            {formatName(one)}
-          </option>
-        ))}
-      </select>
-    </Field>
+    <ChoiceField
+      label="State"
+      value={value ?? ""}
+      choices={[["", "any"], ...formatNames(states)]}
+      onChange={(state) => change({ state: state || null })}
+    />
   );
 }

@@ -21,6 +21,13 @@ export function formatUtc(time: string): string {
   return new Date(time).toISOString().replace("T", " ").replace("Z", " UTC");
 }
 
+/** Values of an enumeration, each with its words. */
+export function formatNames<Value extends string>(
+  values: readonly Value[],
+): (readonly [Value, string])[] {
+  return values.map((value) => [value, formatName(value)]);
+}
+
 /** Whether a value is a timestamp in milliseconds since 1970, as some pipelines write them. */
 export function isMilliseconds(value: unknown): boolean {
   return typeof value === "number" || (typeof value === "string" && /^-?\d+$/.test(value));

@@ -3,7 +3,7 @@ import { useAnswer } from "../../app/queries";
 import { AudioChoices } from "../../graphql/generated/audio";
 import type { AlbumOrder } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
-import { Field } from "../../parts/fields";
+import { ChoiceField, Field } from "../../parts/fields";
 import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { NewPlaylist } from "./NewPlaylist";
@@ -76,20 +76,12 @@ export default function Audio() {
                   onChoose={(value) => change({ ...none, [name]: value })}
                 >
                   {name === "album" ? (
-                    <Field label="Order of the albums">
-                      <select
-                        value={order}
-                        onChange={({ target: { value } }) =>
-                          change({ order: value === "NAME" ? null : value })
-                        }
-                      >
-                        {ORDERS.map(([one, words]) => (
-                          <option key={one} value={one}>
-                            {words}
-                          </option>
-                        ))}
-                      </select>
-                    </Field>
+                    <ChoiceField
+                      label="Order of the albums"
+                      value={order}
+                      choices={ORDERS}
+                      onChange={(value) => change({ order: value === "NAME" ? null : value })}
+                    />
                   ) : null}
                 </Choices>
               ))}

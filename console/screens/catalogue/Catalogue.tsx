@@ -12,7 +12,7 @@ import {
 import { Viewer } from "../../graphql/generated/shell";
 import type { Order, State } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
-import { BelowField, Field, GroupField, StateField } from "../../parts/fields";
+import { BelowField, ChoiceField, Field, GroupField, StateField } from "../../parts/fields";
 import { formatNumber } from "../../parts/format";
 import { RemovablePill, StateBadge, TagPills, Time } from "../../parts/marks";
 import { mayCreate } from "../../parts/roles";
@@ -32,6 +32,11 @@ import {
   writeFilter,
   writeTag,
 } from "./tagFilter";
+
+const ORDERS: readonly (readonly [Order, string])[] = [
+  ["NEWEST_FIRST", "newest first"],
+  ["OLDEST_FIRST", "oldest first"],
+];
 
 const KINDS = {
   PIPELINE: {
@@ -164,17 +169,12 @@ export default function Catalogue({ kind }: { kind: Kind }) {
         />
         <StateField value={standing.states[0]} states={STATES} />
         <BelowField checked={scope.below} />
-        <Field label="Order">
-          <select
-            value={order}
-            onChange={(event) =>
-              change({ order: event.target.value === "OLDEST_FIRST" ? "oldest" : null })
-            }
-          >
-            <option value="NEWEST_FIRST">newest first</option>
-            <option value="OLDEST_FIRST">oldest first</option>
-          </select>
-        </Field>
+        <ChoiceField
+          label="Order"
+          value={order}
+          choices={ORDERS}
+          onChange={(chosen) => change({ order: chosen === "OLDEST_FIRST" ? "oldest" : null })}
+        />
       </search>
       <FilterPills
         filter={filter}

@@ -3,10 +3,16 @@ import { useState } from "react";
 import { useAnswer, usePages } from "../../app/queries";
 import { FacetKeys, FacetValues } from "../../graphql/generated/catalogue";
 import type { State } from "../../graphql/generated/types";
-import { Field } from "../../parts/fields";
+import { ChoiceField } from "../../parts/fields";
 import { Loading, More, Problem } from "../../parts/state";
 import type { Kind } from "./Catalogue";
-import { type Filter, type FilterTag, type Mode, MODES, modeOf, toInput } from "./tagFilter";
+import { type Filter, type FilterTag, type Mode, modeOf, toInput } from "./tagFilter";
+
+const MODE_NAMES: readonly (readonly [Mode, string])[] = [
+  ["all", "required (ALL)"],
+  ["any", "one of several (ANY)"],
+  ["none", "excluded (NONE)"],
+];
 
 interface FacetsProps {
   kind: Kind;
@@ -39,19 +45,12 @@ export function Facets(props: FacetsProps) {
       <details className="facet" open={isWide}>
         <summary>Tags</summary>
         <div className="stack tight">
-          <Field label="A chosen tag is">
-            <select value={mode} onChange={(event) => setMode(event.target.value as Mode)}>
-              {MODES.map((one) => (
-                <option key={one} value={one}>
-                  {
-                    { all: "required (ALL)", any: "one of several (ANY)", none: "excluded (NONE)" }[
-                      one
-                    ]
-                  }
-                </option>
-              ))}
-            </select>
-          </Field>
+          <ChoiceField
+            label="A chosen tag is"
+            value={mode}
+            choices={MODE_NAMES}
+            onChange={setMode}
+          />
           {data.tagKeys.nodes.length === 0 ? <p className="muted">No tags here.</p> : null}
           {data.tagKeys.nodes.map(({ key, label, count }) => (
             <FacetKey

@@ -1,9 +1,10 @@
-import { Field } from "../../parts/fields";
+import { CheckField, Field } from "../../parts/fields";
 import { DropPlace } from "../../parts/DropPlace";
-import { formatBytes, formatName } from "../../parts/format";
+import { formatBytes } from "../../parts/format";
 import { RowsTable } from "../../parts/RowsTable";
 import { type DatasetFile } from "./datasetFile";
-import { type Draft, type DraftColumn, TYPES, withEntry } from "./draft";
+import { type Draft, type DraftColumn, withEntry } from "./draft";
+import { TypeField } from "./TypeField";
 
 const PREVIEW_ROWS = 5;
 /** As many as the API takes. */
@@ -109,23 +110,11 @@ interface ColumnFieldsProps {
 function ColumnFields({ column, isKey, mayBeKey, onKey, onChange }: ColumnFieldsProps) {
   return (
     <div className="row">
-      <Field label={`Type of ${column.name}`}>
-        <select
-          value={column.type}
-          onChange={(event) =>
-            onChange({
-              ...column,
-              type: TYPES.find((one) => one === event.target.value) ?? "STRING",
-            })
-          }
-        >
-          {TYPES.map((one) => (
-            <option key={one} value={one}>
-              {formatName(one)}
-            </option>
-          ))}
-        </select>
-      </Field>
+      <TypeField
+        label={`Type of ${column.name}`}
+        type={column.type}
+        onChange={(type) => onChange({ ...column, type })}
+      />
       <Field label={`Meaning of ${column.name}`} className="grow">
         <input
           value={column.description}
@@ -133,16 +122,13 @@ function ColumnFields({ column, isKey, mayBeKey, onKey, onChange }: ColumnFields
           onChange={(event) => onChange({ ...column, description: event.target.value })}
         />
       </Field>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={isKey}
-          disabled={!isKey && !mayBeKey}
-          aria-label={`${column.name} is in the key`}
-          onChange={onKey}
-        />
-        <span>in the key</span>
-      </label>
+      <CheckField
+        label="in the key"
+        name={`${column.name} is in the key`}
+        checked={isKey}
+        disabled={!isKey && !mayBeKey}
+        onChange={onKey}
+      />
     </div>
   );
 }

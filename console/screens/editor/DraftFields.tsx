@@ -1,9 +1,9 @@
 import { Plus, Trash2 } from "lucide-react";
 import type { FieldProblem } from "../../app/failure";
-import type { State, ValueType } from "../../graphql/generated/types";
-import { Field, GroupField } from "../../parts/fields";
+import type { State } from "../../graphql/generated/types";
+import { CheckField, ChoiceField, Field, GroupField } from "../../parts/fields";
 import { useRowFocus } from "../../parts/focus";
-import { formatName } from "../../parts/format";
+import { formatNames } from "../../parts/format";
 import { TimeField } from "../../parts/TimeRange";
 import { TagFields } from "../../parts/TagFields";
 import {
@@ -15,12 +15,12 @@ import {
   isTimestamp,
   NEW_FORMULA,
   NEW_PARAMETER,
-  TYPES,
   withEntry,
 } from "./draft";
 import { FormulaField } from "./FormulaField";
 import { MetricFields } from "./MetricFields";
 import { RowsFields } from "./RowsFields";
+import { TypeField } from "./TypeField";
 
 const STATES: readonly State[] = ["ENABLED", "FROZEN", "DISABLED"];
 
@@ -48,20 +48,12 @@ export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProp
         {draft.version === null ? (
           <GroupField value={draft.group} onChange={(group) => onChange({ group })} />
         ) : (
-          <Field label="State">
-            <select
-              value={draft.state}
-              onChange={(event) =>
-                onChange({ state: STATES.find((one) => one === event.target.value) ?? "ENABLED" })
-              }
-            >
-              {STATES.map((state) => (
-                <option key={state} value={state}>
-                  {formatName(state)}
-                </option>
-              ))}
-            </select>
-          </Field>
+          <ChoiceField
+            label="State"
+            value={draft.state}
+            choices={formatNames(STATES)}
+            onChange={(state) => onChange({ state })}
+          />
         )}
       </div>
       {kind === "calculation" ? (
@@ -128,16 +120,11 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
           </button>
         </p>
         {kind === "pipeline" ? (
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={draft.extraColumns === "IGNORE"}
-              onChange={(event) =>
-                onChange({ extraColumns: event.target.checked ? "IGNORE" : "REFUSE" })
-              }
-            />
-            <span>Ignore other columns of a file</span>
-          </label>
+          <CheckField
+            label="Ignore other columns of a file"
+            checked={draft.extraColumns === "IGNORE"}
+            onChange={(isIgnored) => onChange({ extraColumns: isIgnored ? "IGNORE" : "REFUSE" })}
+          />
         ) : null}
       </fieldset>
       <div className="stack" ref={formulas}>
@@ -172,16 +159,13 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
           </p>
         ) : null}
         {kind === "pipeline" && draft.formulas.some(({ outputs }) => outputs.some(isTimestamp)) ? (
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={draft.timestamps === "EPOCH_MILLISECONDS"}
-              onChange={(event) =>
-                onChange({ timestamps: event.target.checked ? "EPOCH_MILLISECONDS" : "ISO_8601" })
-              }
-            />
-            <span>Write timestamps as milliseconds since 1970, not as ISO 8601</span>
-          </label>
+          <CheckField
+            label="Write timestamps as milliseconds since 1970, not as ISO 8601"
+            checked={draft.timestamps === "EPOCH_MILLISECONDS"}
+            onChange={(isNumber) =>
+              onChange({ timestamps: isNumber ? "EPOCH_MILLISECONDS" : "ISO_8601" })
+            }
+          />
         ) : null}
       </div>
       {kind === "pipeline" ? (
@@ -192,23 +176,6 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
         />
       ) : null}
     </>
-  );
-}
-
-function TypeChoice({ type, onChange }: { type: ValueType; onChange: (type: ValueType) => void }) {
-  return (
-    <Field label="Type">
-      <select
-        value={type}
-        onChange={(event) => onChange(TYPES.find((one) => one === event.target.value) ?? "NUMBER")}
-      >
-        {TYPES.map((one) => (
-          <option key={one} value={one}>
-            {formatName(one)}
-          </option>
-        ))}
-      </select>
-    </Field>
   );
 }
 
@@ -232,15 +199,12 @@ function ParameterFields({ parameter, onChange }: ParameterFieldsProps) {
           onChange={(event) => onChange({ ...parameter, label: event.target.value })}
         />
       </Field>
-      <TypeChoice type={parameter.type} onChange={(type) => onChange({ ...parameter, type })} />
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={parameter.required}
-          onChange={(event) => onChange({ ...parameter, required: event.target.checked })}
-        />
-        required
-      </label>
+      <TypeField type={parameter.type} onChange={(type) => onChange({ ...parameter, type })} />
+      <CheckField
+        label="required"
+        checked={parameter.required}
+        onChange={(required) => onChange({ ...parameter, required })}
+      />
       <RemoveButton what={`parameter ${parameter.key}`} onRemove={() => onChange(null)} />
     </div>
   );
@@ -288,7 +252,7 @@ function FormulaFields(props: FormulaFieldsProps) {
               onChange={(event) => changeOutput(index, { ...output, label: event.target.value })}
             />
           </Field>
-          <TypeChoice
+          <TypeField
             type={output.type}
             onChange={(type) => changeOutput(index, { ...output, type })}
           />

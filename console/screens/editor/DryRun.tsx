@@ -15,6 +15,7 @@ import {
   type Draft,
   type DraftFormula,
   type EditedKind,
+  isTimestamp,
   outputInputs,
   parameterInputs,
   pipelineContent,
@@ -176,7 +177,7 @@ export function DryRun({ kind, draft }: { kind: EditedKind; draft: Draft }) {
 /** The headings of the outputs that are timestamps. */
 function timesOf({ formulas }: Draft): ReadonlySet<string> {
   return new Set(
-    formulas.filter(({ outputs: [output] }) => output?.type === "TIMESTAMP").map(columnOf),
+    formulas.filter(({ outputs: [output] }) => output && isTimestamp(output)).map(columnOf),
   );
 }
 

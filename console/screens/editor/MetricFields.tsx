@@ -4,12 +4,16 @@ import type { FieldProblem } from "../../app/failure";
 import { useAnswer } from "../../app/queries";
 import { CompleteMetric, CompletePipeline, PipelineOutputs } from "../../graphql/generated/editor";
 import type { MeasureFunction } from "../../graphql/generated/types";
-import { Field } from "../../parts/fields";
+import { ChoiceField, Field } from "../../parts/fields";
 import { useRowFocus } from "../../parts/focus";
-import { formatName } from "../../parts/format";
+import { formatNames } from "../../parts/format";
 import { type Draft, type DraftInput, NEW_INPUT, withEntry } from "./draft";
 
 const MEASURES: readonly MeasureFunction[] = ["SUM", "COUNT", "MIN", "MAX", "AVG"];
+const SOURCES: readonly (readonly [DraftInput["kind"], string])[] = [
+  ["pipeline", "rows of a pipeline"],
+  ["metric", "another metric"],
+];
 /** As many as the API takes. */
 const MOST = 20;
 
@@ -24,20 +28,12 @@ export function MetricFields({ draft, problems, onChange }: MetricFieldsProps) {
   return (
     <>
       <div className="row">
-        <Field label="Function over the inputs">
-          <select
-            value={draft.measure}
-            onChange={(event) =>
-              onChange({ measure: MEASURES.find((one) => one === event.target.value) ?? "SUM" })
-            }
-          >
-            {MEASURES.map((one) => (
-              <option key={one} value={one}>
-                {formatName(one)}
-              </option>
-            ))}
-          </select>
-        </Field>
+        <ChoiceField
+          label="Function over the inputs"
+          value={draft.measure}
+          choices={formatNames(MEASURES)}
+          onChange={(measure) => onChange({ measure })}
+        />
         <Field label="Unit" wrong={aboutField(problems, "unit")}>
           <input
             value={draft.unit}
@@ -115,20 +111,12 @@ function InputFields({ number, input, group, wrong, onChange }: InputFieldsProps
   const rename = (name: string) => onChange({ ...input, id: null, name });
   return (
     <div className="row" data-row>
-      <Field label={`Input ${number} is`}>
-        <select
-          value={input.kind}
-          onChange={(event) =>
-            onChange({
-              ...NEW_INPUT,
-              kind: event.target.value === "metric" ? "metric" : "pipeline",
-            })
-          }
-        >
-          <option value="pipeline">rows of a pipeline</option>
-          <option value="metric">another metric</option>
-        </select>
-      </Field>
+      <ChoiceField
+        label={`Input ${number} is`}
+        value={input.kind}
+        choices={SOURCES}
+        onChange={(kind) => onChange({ ...NEW_INPUT, kind })}
+      />
       <Field label={`Name of the ${input.kind}`} wrong={wrong} className="grow">
         <input
           list={list}

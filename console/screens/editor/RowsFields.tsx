@@ -1,5 +1,5 @@
-import { Field } from "../../parts/fields";
-import type { Draft, DraftOutput } from "./draft";
+import { CheckField, ChoiceField, Field } from "../../parts/fields";
+import { type Draft, type DraftOutput, isTimestamp } from "./draft";
 
 interface RowsFieldsProps {
   draft: Draft;
@@ -23,20 +23,16 @@ export function RowsFields({ draft, wrong, onChange }: RowsFieldsProps) {
       </p>
       <p className="row">
         {outputs.map(({ key }) => (
-          <label key={key} className="check">
-            <input
-              type="checkbox"
-              checked={rows.key.includes(key)}
-              onChange={(event) =>
-                change({
-                  key: event.target.checked
-                    ? [...rows.key, key]
-                    : rows.key.filter((one) => one !== key),
-                })
-              }
-            />
-            <span>{key}</span>
-          </label>
+          <CheckField
+            key={key}
+            label={key}
+            checked={rows.key.includes(key)}
+            onChange={(isKey) =>
+              change({
+                key: isKey ? [...rows.key, key] : rows.key.filter((one) => one !== key),
+              })
+            }
+          />
         ))}
       </p>
       {wrong ? <p className="wrong">{wrong}</p> : null}
@@ -44,7 +40,7 @@ export function RowsFields({ draft, wrong, onChange }: RowsFieldsProps) {
         <div className="row">
           <OutputChoice
             label="Time of a row"
-            outputs={outputs.filter(({ type }) => type === "TIMESTAMP")}
+            outputs={outputs.filter(isTimestamp)}
             value={rows.time ?? null}
             onChange={(time) => change({ time })}
           />
@@ -78,15 +74,11 @@ interface OutputChoiceProps {
 
 function OutputChoice({ label, outputs, value, onChange }: OutputChoiceProps) {
   return (
-    <Field label={label}>
-      <select value={value ?? ""} onChange={(event) => onChange(event.target.value || null)}>
-        <option value="">none</option>
-        {outputs.map(({ key }) => (
-          <option key={key} value={key}>
-            {key}
-          </option>
-        ))}
-      </select>
-    </Field>
+    <ChoiceField
+      label={label}
+      value={value ?? ""}
+      choices={[["", "none"], ...outputs.map(({ key }) => [key, key] as const)]}
+      onChange={(key) => onChange(key || null)}
+    />
   );
 }

@@ -18,7 +18,6 @@ import type {
 } from "../../graphql/generated/types";
 
 export const KINDS = ["pipeline", "calculation", "metric", "dataset"] as const;
-export const TYPES: readonly ValueType[] = ["NUMBER", "STRING", "BOOLEAN", "TIMESTAMP"];
 
 export type EditedKind = (typeof KINDS)[number];
 

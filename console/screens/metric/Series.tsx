@@ -3,7 +3,7 @@ import { MetricSeries } from "../../graphql/generated/metric";
 import type { MetricBreakdown, MetricSeriesQuery } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
 import { EveryField, readEvery } from "../../parts/EveryField";
-import { Field, GroupField } from "../../parts/fields";
+import { ChoiceField, GroupField } from "../../parts/fields";
 import { Answered, Empty } from "../../parts/state";
 import { sumByStart } from "../../parts/sumByStart";
 import { TimeBars } from "../../parts/TimeBars";
@@ -49,15 +49,12 @@ export function Series({ metric }: { metric: ShownMetric }) {
         <TimeField label="From" value={filter.from} onChange={(from) => change({ from })} />
         <TimeField label="Before" value={filter.to} onChange={(to) => change({ to })} />
         <EveryField value={every} />
-        <Field label="For each">
-          <select value={breakdown} onChange={(event) => change({ by: event.target.value })}>
-            {BREAKDOWNS.map(([one, words]) => (
-              <option key={one} value={one}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </Field>
+        <ChoiceField
+          label="For each"
+          value={breakdown}
+          choices={BREAKDOWNS}
+          onChange={(by) => change({ by })}
+        />
       </form>
       <Answered query={query} what="the values">
         {({ metric: found }) => {

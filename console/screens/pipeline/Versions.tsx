@@ -2,7 +2,7 @@ import { useAnswer, usePages } from "../../app/queries";
 import { PipelineDiff, PipelineVersions } from "../../graphql/generated/pipeline";
 import { useAddress } from "../../parts/address";
 import { Differences } from "../../parts/Differences";
-import { Field } from "../../parts/fields";
+import { ChoiceField } from "../../parts/fields";
 import { StateBadge } from "../../parts/marks";
 import { VersionTable } from "../../parts/VersionTable";
 import { Answered, Loading, More, Problem } from "../../parts/state";
@@ -18,7 +18,7 @@ export function Versions({ pipeline }: { pipeline: ShownPipeline }) {
   const diff = useAnswer(PipelineDiff, { id, from, to }, { enabled: from !== to, keep: true });
   if (!pages.nodes)
     return pages.error ? <Problem error={pages.error} /> : <Loading what="versions" />;
-  const numbers = Array.from({ length: newest }, (_, index) => newest - index);
+  const numbers = Array.from({ length: newest }, (_, index) => String(newest - index));
   return (
     <>
       {newest > 1 ? (
@@ -31,15 +31,13 @@ export function Versions({ pipeline }: { pipeline: ShownPipeline }) {
                 ["To version", "to", to],
               ] as const
             ).map(([label, name, value]) => (
-              <Field key={name} label={label}>
-                <select value={value} onChange={(event) => change({ [name]: event.target.value })}>
-                  {numbers.map((number) => (
-                    <option key={number} value={number}>
-                      {number}
-                    </option>
-                  ))}
-                </select>
-              </Field>
+              <ChoiceField
+                key={name}
+                label={label}
+                value={String(value)}
+                choices={numbers.map((number) => [number, number])}
+                onChange={(number) => change({ [name]: number })}
+              />
             ))}
           </div>
           {from === to ? (

@@ -6,7 +6,7 @@ import type { RowPipelineQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
 import { OfRole, useRoles } from "../../parts/denial";
 import { EveryField, readEvery } from "../../parts/EveryField";
-import { BelowField, Field, GroupField } from "../../parts/fields";
+import { BelowField, ChoiceField, GroupField } from "../../parts/fields";
 import { mayRun } from "../../parts/roles";
 import { Answered, Empty, Missing } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
@@ -127,15 +127,14 @@ interface ChoiceProps {
 function Choice({ label, name, options, value, none }: ChoiceProps) {
   const { change } = useAddress();
   return (
-    <Field label={label}>
-      <select value={value ?? ""} onChange={(event) => change({ [name]: event.target.value })}>
-        {none ? <option value="">{none}</option> : null}
-        {options.map(({ key, label: words }) => (
-          <option key={key} value={key}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </Field>
+    <ChoiceField
+      label={label}
+      value={value ?? ""}
+      choices={[
+        ...(none ? [["", none] as const] : []),
+        ...options.map(({ key, label: words }) => [key, words] as const),
+      ]}
+      onChange={(key) => change({ [name]: key })}
+    />
   );
 }

@@ -1,7 +1,7 @@
 import { usePages } from "../../app/queries";
 import { SensorPaths, SensorServices } from "../../graphql/generated/sensors";
 import { useAddress } from "../../parts/address";
-import { Field } from "../../parts/fields";
+import { ChoiceField } from "../../parts/fields";
 import { JobList } from "../../parts/JobList";
 import { Empty, Loading, More, type Paged, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
@@ -95,24 +95,15 @@ function Choice({ label, name, values, value, pages, what }: ChoiceProps) {
   const below = { entity: null, type: null, attribute: null };
   return (
     <div className="row">
-      <Field label={label} className="grow">
-        <select
-          value={value}
-          onChange={(event) =>
-            change({
-              ...below,
-              ...(name === "service" ? { path: null } : {}),
-              [name]: event.target.value,
-            })
-          }
-        >
-          {values.map((one) => (
-            <option key={one} value={one}>
-              {one || "(default)"}
-            </option>
-          ))}
-        </select>
-      </Field>
+      <ChoiceField
+        label={label}
+        className="grow"
+        value={value}
+        choices={values.map((one) => [one, one || "(default)"])}
+        onChange={(chosen) =>
+          change({ ...below, ...(name === "service" ? { path: null } : {}), [name]: chosen })
+        }
+      />
       <More pages={pages} what={what} />
     </div>
   );
