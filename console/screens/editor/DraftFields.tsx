@@ -1,4 +1,3 @@
-import { Plus, Trash2 } from "lucide-react";
 import type { FieldProblem } from "../../app/failure";
 import type { State } from "../../graphql/generated/types";
 import { CheckField, ChoiceField, Field, GroupField } from "../../parts/fields";
@@ -17,6 +16,7 @@ import {
   NEW_PARAMETER,
   withEntry,
 } from "./draft";
+import { AddButton, RemoveButton } from "./EntryButtons";
 import { FormulaField } from "./FormulaField";
 import { MetricFields } from "./MetricFields";
 import { RowsFields } from "./RowsFields";
@@ -110,14 +110,9 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
           />
         ))}
         <p>
-          <button
-            type="button"
-            className="button"
-            data-add
-            onClick={() => onChange({ parameters: [...draft.parameters, NEW_PARAMETER] })}
-          >
-            <Plus size={16} aria-hidden /> Add a parameter
-          </button>
+          <AddButton onAdd={() => onChange({ parameters: [...draft.parameters, NEW_PARAMETER] })}>
+            Add a parameter
+          </AddButton>
         </p>
         {kind === "pipeline" ? (
           <CheckField
@@ -148,14 +143,9 @@ function FormulaPart({ kind, draft, problems, onChange }: DraftFieldsProps) {
         ))}
         {kind === "pipeline" ? (
           <p>
-            <button
-              type="button"
-              className="button"
-              data-add
-              onClick={() => onChange({ formulas: [...draft.formulas, NEW_FORMULA] })}
-            >
-              <Plus size={16} aria-hidden /> Add a transform
-            </button>
+            <AddButton onAdd={() => onChange({ formulas: [...draft.formulas, NEW_FORMULA] })}>
+              Add a transform
+            </AddButton>
           </p>
         ) : null}
         {kind === "pipeline" && draft.formulas.some(({ outputs }) => outputs.some(isTimestamp)) ? (
@@ -259,18 +249,5 @@ function FormulaFields(props: FormulaFieldsProps) {
         </div>
       ))}
     </fieldset>
-  );
-}
-
-function RemoveButton({ what, onRemove }: { what: string; onRemove: () => void }) {
-  return (
-    <button
-      type="button"
-      className="button quiet icon"
-      aria-label={`Remove ${what}`}
-      onClick={onRemove}
-    >
-      <Trash2 size={16} aria-hidden />
-    </button>
   );
 }

@@ -1,4 +1,3 @@
-import { Plus, Trash2 } from "lucide-react";
 import { useDeferredValue, useId } from "react";
 import type { FieldProblem } from "../../app/failure";
 import { useAnswer } from "../../app/queries";
@@ -8,6 +7,7 @@ import { ChoiceField, Field } from "../../parts/fields";
 import { useRowFocus } from "../../parts/focus";
 import { formatNames } from "../../parts/format";
 import { type Draft, type DraftInput, NEW_INPUT, withEntry } from "./draft";
+import { AddButton, RemoveButton } from "./EntryButtons";
 
 const MEASURES: readonly MeasureFunction[] = ["SUM", "COUNT", "MIN", "MAX", "AVG"];
 const SOURCES: readonly (readonly [DraftInput["kind"], string])[] = [
@@ -83,14 +83,7 @@ function InputList({ inputs, group, problems, onChange }: InputListProps) {
       ))}
       <p>
         {inputs.length < MOST ? (
-          <button
-            type="button"
-            className="button"
-            data-add
-            onClick={() => onChange([...inputs, NEW_INPUT])}
-          >
-            <Plus size={16} aria-hidden /> Add an input
-          </button>
+          <AddButton onAdd={() => onChange([...inputs, NEW_INPUT])}>Add an input</AddButton>
         ) : null}
       </p>
     </fieldset>
@@ -146,14 +139,7 @@ function InputFields({ number, input, group, wrong, onChange }: InputFieldsProps
           </select>
         </Field>
       ) : null}
-      <button
-        type="button"
-        className="button quiet icon"
-        aria-label={`Remove input ${number}`}
-        onClick={() => onChange(null)}
-      >
-        <Trash2 size={16} aria-hidden />
-      </button>
+      <RemoveButton what={`input ${number}`} onRemove={() => onChange(null)} />
     </div>
   );
 }
