@@ -3,7 +3,7 @@ import { usePages } from "../app/queries";
 import { UsedBy as UsedByPage } from "../graphql/generated/parts";
 import type { UserFragment } from "../graphql/generated/types";
 import { pathOf } from "./address";
-import { Loading, More, Problem } from "./state";
+import { More, PendingList } from "./state";
 
 const SCREENS: Readonly<Record<string, string>> = {
   Pipeline: "pipelines",
@@ -21,11 +21,7 @@ export function UsedBy({ id }: { id: string }) {
   return (
     <section className="card stack tight" aria-label="Used by">
       <h2>Used by</h2>
-      {pages.nodes ? null : pages.error ? (
-        <Problem error={pages.error} />
-      ) : (
-        <Loading what="what uses it" />
-      )}
+      {pages.nodes ? null : <PendingList pages={pages} what="what uses it" />}
       {pages.nodes?.length === 0 ? <p className="muted">Nothing that you see.</p> : null}
       <ul className="plain-list">
         {pages.nodes?.map((user) => (

@@ -119,6 +119,11 @@ export function Answered<Data>({
   return <>{children(query.data)}</>;
 }
 
+/** What stands in place of a list until its first page is there, or if it is refused. */
+export function PendingList({ pages, what }: { pages: { error: unknown }; what: string }) {
+  return pages.error ? <Problem error={pages.error} /> : <Loading what={what} />;
+}
+
 interface MissingProps {
   what: string;
   isPart?: boolean;

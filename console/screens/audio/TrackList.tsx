@@ -9,7 +9,7 @@ import type { TrackFactsFragment, TracksQueryVariables } from "../../graphql/gen
 import { ActionButton } from "../../parts/ActionButton";
 import { Field } from "../../parts/fields";
 import { formatLength } from "../../parts/format";
-import { Empty, Loading, More, Problem } from "../../parts/state";
+import { Empty, More, PendingList, Problem } from "../../parts/state";
 
 export function toQueued({
   id,
@@ -39,7 +39,7 @@ export function TrackList({ title, filter, playlists }: TrackListProps) {
   const [chosen, setChosen] = useState<string | null>(null);
   const playlist = playlists.find(({ id }) => id === chosen) ?? playlists[0];
   const { nodes } = pages;
-  if (!nodes) return pages.error ? <Problem error={pages.error} /> : <Loading what="tracks" />;
+  if (!nodes) return <PendingList pages={pages} what="tracks" />;
   if (nodes.length === 0) {
     return (
       <Empty title="No tracks">

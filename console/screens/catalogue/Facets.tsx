@@ -4,7 +4,7 @@ import { useAnswer, usePages } from "../../app/queries";
 import { FacetKeys, FacetValues } from "../../graphql/generated/catalogue";
 import type { State } from "../../graphql/generated/types";
 import { ChoiceField } from "../../parts/fields";
-import { Loading, More, Problem } from "../../parts/state";
+import { Loading, More, PendingList, Problem } from "../../parts/state";
 import type { Kind } from "./Catalogue";
 import { type Filter, type FilterTag, type Mode, modeOf, toInput } from "./tagFilter";
 
@@ -121,7 +121,7 @@ function FacetLevel(props: FacetLevelProps) {
   const variables = { kind, ...scope, tags: toInput(counted), key: tagKey, parent };
   const pages = usePages(FacetValues, variables, (page) => page.tagValues);
   if (!pages.nodes) {
-    return pages.error ? <Problem error={pages.error} /> : <Loading what="values" />;
+    return <PendingList pages={pages} what="values" />;
   }
   return (
     <ul>

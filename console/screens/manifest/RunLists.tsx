@@ -10,7 +10,7 @@ import { useAddress } from "../../parts/address";
 import { AddressField, StateField } from "../../parts/fields";
 import { formatName, formatNumber } from "../../parts/format";
 import { StateBadge, TagPills, Time } from "../../parts/marks";
-import { Answered, Loading, More, Problem } from "../../parts/state";
+import { Answered, More, type Paged, PendingList } from "../../parts/state";
 import { readTag } from "../catalogue/tagFilter";
 import { ManifestFacts } from "./ManifestFacts";
 import { RunSteps } from "./RunSteps";
@@ -78,17 +78,11 @@ export function RunLists({ rules, ...place }: RunListsProps) {
 interface RunCardsProps {
   place: Place;
   what: string;
-  pages: {
-    nodes: RunFactsFragment[] | undefined;
-    error: unknown;
-    hasNextPage: boolean;
-    isFetchingNextPage: boolean;
-    fetchNextPage: () => unknown;
-  };
+  pages: Paged & { nodes: RunFactsFragment[] | undefined; error: unknown };
 }
 
 function RunCards({ place, pages, what }: RunCardsProps) {
-  if (!pages.nodes) return pages.error ? <Problem error={pages.error} /> : <Loading what={what} />;
+  if (!pages.nodes) return <PendingList pages={pages} what={what} />;
   return (
     <>
       <ul className="cards">

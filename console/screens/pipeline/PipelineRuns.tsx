@@ -4,13 +4,12 @@ import { PipelineExecutions } from "../../graphql/generated/pipeline";
 import { pathOf } from "../../parts/address";
 import { formatDuration } from "../../parts/format";
 import { Digits, ExecutionBadge, Time } from "../../parts/marks";
-import { Empty, Loading, More, Problem } from "../../parts/state";
+import { Empty, More, PendingList } from "../../parts/state";
 
 /** The executions of a pipeline, newest first. */
 export function PipelineRuns({ id }: { id: string }) {
   const pages = usePages(PipelineExecutions, { id }, (page) => page.pipeline?.executions);
-  if (!pages.nodes)
-    return pages.error ? <Problem error={pages.error} /> : <Loading what="executions" />;
+  if (!pages.nodes) return <PendingList pages={pages} what="executions" />;
   if (pages.nodes.length === 0) {
     return (
       <Empty title="No executions yet">

@@ -5,7 +5,7 @@ import { Differences } from "../../parts/Differences";
 import { ChoiceField } from "../../parts/fields";
 import { StateBadge } from "../../parts/marks";
 import { VersionTable } from "../../parts/VersionTable";
-import { Answered, Loading, More, Problem } from "../../parts/state";
+import { Answered, More, PendingList } from "../../parts/state";
 import type { ShownPipeline } from "./Pipeline";
 
 /** All versions, and two of them side by side. */
@@ -16,8 +16,7 @@ export function Versions({ pipeline }: { pipeline: ShownPipeline }) {
   const from = Number(search.get("from") ?? Math.max(1, to - 1));
   const pages = usePages(PipelineVersions, { id }, (page) => page.pipeline?.versions);
   const diff = useAnswer(PipelineDiff, { id, from, to }, { enabled: from !== to, keep: true });
-  if (!pages.nodes)
-    return pages.error ? <Problem error={pages.error} /> : <Loading what="versions" />;
+  if (!pages.nodes) return <PendingList pages={pages} what="versions" />;
   const numbers = Array.from({ length: newest }, (_, index) => String(newest - index));
   return (
     <>

@@ -5,7 +5,7 @@ import { ReplayLetters, SinkLetters } from "../../graphql/generated/sensors";
 import { ActionButton } from "../../parts/ActionButton";
 import { formatName, formatNumber } from "../../parts/format";
 import { Time } from "../../parts/marks";
-import { Loading, More, Problem } from "../../parts/state";
+import { More, PendingList, Problem } from "../../parts/state";
 import { LetterDeletion } from "./LetterDeletion";
 
 /** The sink works on its own, so it is looked at so often, in milliseconds. */
@@ -49,11 +49,7 @@ export function DeadLetters({ service, path }: { service: string; path: string }
       ) : null}
       {replay.error ? <Problem error={replay.error} /> : null}
       {done && "replayed" in done ? <Replayed {...done} /> : null}
-      {pages.nodes ? null : pages.error ? (
-        <Problem error={pages.error} />
-      ) : (
-        <Loading what="letters" />
-      )}
+      {pages.nodes ? null : <PendingList pages={pages} what="letters" />}
       {pages.nodes?.length === 0 ? <p className="muted">No dead letters.</p> : null}
       <ul className="cards">
         {pages.nodes?.map(({ id, reason, code, events, attempts, firstSeen }) => (

@@ -4,7 +4,7 @@ import { usePages } from "../../app/queries";
 import { EntityAttributes, SensorEntities } from "../../graphql/generated/sensors";
 import { useAddress } from "../../parts/address";
 import { Time } from "../../parts/marks";
-import { Loading, More, Problem } from "../../parts/state";
+import { More, PendingList } from "../../parts/state";
 import { SampleChart, type SeriesPlace } from "./SampleChart";
 import { SampleDeletion } from "./SampleDeletion";
 
@@ -21,8 +21,7 @@ export function Entities({ service, path }: PathPlace) {
     { service, path },
     (page) => page.ngsiService?.servicePath?.entities,
   );
-  if (!pages.nodes)
-    return pages.error ? <Problem error={pages.error} /> : <Loading what="entities" />;
+  if (!pages.nodes) return <PendingList pages={pages} what="entities" />;
   const [entity, type, attribute] = ["entity", "type", "attribute"].map((name) => search.get(name));
   return (
     <section className="stack tight" aria-label="Entities">
@@ -78,8 +77,7 @@ function Attributes({ place }: { place: EntityPlace }) {
     { ...place },
     (page) => page.ngsiService?.servicePath?.entity?.attributes,
   );
-  if (!pages.nodes)
-    return pages.error ? <Problem error={pages.error} /> : <Loading what="attributes" />;
+  if (!pages.nodes) return <PendingList pages={pages} what="attributes" />;
   return (
     <>
       <table>

@@ -3,7 +3,7 @@ import { SensorPaths, SensorServices } from "../../graphql/generated/sensors";
 import { useAddress } from "../../parts/address";
 import { ChoiceField } from "../../parts/fields";
 import { JobList } from "../../parts/JobList";
-import { Empty, Loading, More, type Paged, Problem } from "../../parts/state";
+import { Empty, More, type Paged, PendingList } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { DeadLetters } from "./DeadLetters";
 import { Entities } from "./Entities";
@@ -22,11 +22,7 @@ export default function Sensors() {
         <h1>Sensors</h1>
       </header>
       {names === undefined ? (
-        services.error ? (
-          <Problem error={services.error} />
-        ) : (
-          <Loading what="services" />
-        )
+        <PendingList pages={services} what="services" />
       ) : service === undefined ? (
         <Empty title="No notifications yet">
           <p>
@@ -57,7 +53,7 @@ function Paths({ service }: { service: string }) {
   const { search } = useAddress();
   const pages = usePages(SensorPaths, { service }, (page) => page.ngsiService?.servicePaths);
   if (!pages.nodes) {
-    return pages.error ? <Problem error={pages.error} /> : <Loading what="paths" />;
+    return <PendingList pages={pages} what="paths" />;
   }
   const paths = pages.nodes.map(({ path }) => path);
   const path = paths.find((one) => one === search.get("path")) ?? paths[0];
