@@ -6,6 +6,7 @@ import { useAction, useAnswer } from "../../app/queries";
 import { ApiKeys, CreateApiKey, RevokeApiKey } from "../../graphql/generated/groups";
 import type { Role } from "../../graphql/generated/types";
 import { ActionButton } from "../../parts/ActionButton";
+import { ConfirmationDialog } from "../../parts/ConfirmationDialog";
 import { Field, GroupField } from "../../parts/fields";
 import { useFocusAtFirst } from "../../parts/focus";
 import { readForm } from "../../parts/forms";
@@ -83,25 +84,16 @@ function Revocation({ id, name, onClose }: RevocationProps) {
       announce(`The key ${name} is revoked.`);
     },
   );
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    revoke.mutate({ input: { id } });
-  };
   return (
-    <ModalDialog title={`Revoke the key ${name}`} onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <p>Programs that use it are refused from now on. It cannot be brought back.</p>
-        {revoke.error ? <Problem error={revoke.error} /> : null}
-        <div className="row">
-          <button type="button" className="button" onClick={onClose}>
-            Keep it
-          </button>
-          <ActionButton tone="danger" isBusy={revoke.isPending}>
-            Revoke it
-          </ActionButton>
-        </div>
-      </form>
-    </ModalDialog>
+    <ConfirmationDialog
+      title={`Revoke the key ${name}`}
+      action="Revoke it"
+      removal={revoke}
+      onConfirm={() => revoke.mutate({ input: { id } })}
+      onClose={onClose}
+    >
+      <p>Programs that use it are refused from now on. It cannot be brought back.</p>
+    </ConfirmationDialog>
   );
 }
 

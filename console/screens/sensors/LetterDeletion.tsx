@@ -1,11 +1,8 @@
-import type { SubmitEvent } from "react";
 import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction } from "../../app/queries";
 import { DeleteLetters } from "../../graphql/generated/sensors";
-import { ActionButton } from "../../parts/ActionButton";
-import { ModalDialog } from "../../parts/ModalDialog";
-import { Problem } from "../../parts/state";
+import { ConfirmationDialog } from "../../parts/ConfirmationDialog";
 
 interface LetterDeletionProps {
   id: string;
@@ -26,27 +23,17 @@ export function LetterDeletion({ id, events, onClose, onGone }: LetterDeletionPr
       announce("The dead letter is deleted.");
     },
   );
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    remove.mutate({ input: { ids: [id] } });
-  };
   return (
-    <ModalDialog title="Delete the dead letter" onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <p>
-          {events === 1 ? "Its update goes" : `Its ${events} updates go`} and cannot be brought
-          back.
-        </p>
-        {remove.error ? <Problem error={remove.error} /> : null}
-        <div className="row">
-          <button type="button" className="button" onClick={onClose}>
-            Keep it
-          </button>
-          <ActionButton tone="danger" isBusy={remove.isPending}>
-            Delete for ever
-          </ActionButton>
-        </div>
-      </form>
-    </ModalDialog>
+    <ConfirmationDialog
+      title="Delete the dead letter"
+      action="Delete for ever"
+      removal={remove}
+      onConfirm={() => remove.mutate({ input: { ids: [id] } })}
+      onClose={onClose}
+    >
+      <p>
+        {events === 1 ? "Its update goes" : `Its ${events} updates go`} and cannot be brought back.
+      </p>
+    </ConfirmationDialog>
   );
 }
