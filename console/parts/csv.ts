@@ -45,6 +45,18 @@ const SIGNATURES = [
   { bytes: [0x50, 0x41, 0x52, 0x31], kind: "Parquet" },
 ] as const;
 
+/** As much of a file is looked at before it is sent. */
+const HEAD_BYTES = 256 * 1024;
+
+/** The text of the first bytes of a file, or its kind if only the server reads it. */
+export async function readHead(
+  file: File,
+): Promise<{ kind: string; text: null } | { kind: null; text: string }> {
+  const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
+  const kind = packedKind(head);
+  return kind === null ? { kind, text: decodeHead(head) } : { kind, text: null };
+}
+
 /** The kind of a file that only the server reads; null for text. */
 export function packedKind(head: Uint8Array): string | null {
   return SIGNATURES.find(({ bytes }) => bytes.every((byte, at) => head[at] === byte))?.kind ?? null;
@@ -120,6 +132,16 @@ function parameterOf(column: string, parameters: readonly NamedParameter[]) {
       ),
     ) ??
     null
+  );
+}
+
+/** Rows of texts as objects by the names of their columns. */
+export function nameFields(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+): Record<string, string>[] {
+  return rows.map((fields) =>
+    Object.fromEntries(header.map((name, at) => [name, fields[at] ?? ""])),
   );
 }
 

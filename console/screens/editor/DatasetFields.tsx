@@ -1,12 +1,11 @@
+import { FileProblems, FileRows } from "../../parts/ChosenFile";
 import { CheckField, Field } from "../../parts/fields";
 import { DropPlace } from "../../parts/DropPlace";
 import { formatBytes } from "../../parts/format";
-import { RowsTable } from "../../parts/RowsTable";
 import { type DatasetFile } from "./datasetFile";
 import { type Draft, type DraftColumn, withEntry } from "./draft";
 import { TypeField } from "./TypeField";
 
-const PREVIEW_ROWS = 5;
 /** As many as the API takes. */
 const MOST_KEYS = 5;
 
@@ -42,16 +41,7 @@ type ChosenFileProps = Pick<DatasetFieldsProps, "draft" | "onChange"> & { chosen
 function ChosenFile({ draft, chosen, onChange }: ChosenFileProps) {
   const { file, header, rows, problems, isLarge } = chosen;
   if (problems.length > 0) {
-    return (
-      <div role="alert" className="note note-bad">
-        <strong>{file.name} cannot be taken.</strong>
-        <ul>
-          {problems.map((problem) => (
-            <li key={problem}>{problem}</li>
-          ))}
-        </ul>
-      </div>
-    );
+    return <FileProblems words={`${file.name} cannot be taken.`} problems={problems} />;
   }
   const isKey = (name: string) => draft.keyColumns.includes(name);
   const changeKey = (name: string) =>
@@ -68,11 +58,7 @@ function ChosenFile({ draft, chosen, onChange }: ChosenFileProps) {
           A job loads its rows after it is saved; its screen shows how far it is.
         </p>
       ) : null}
-      <RowsTable
-        rows={rows
-          .slice(0, PREVIEW_ROWS)
-          .map((fields) => Object.fromEntries(header.map((name, at) => [name, fields[at] ?? ""])))}
-      />
+      <FileRows header={header} rows={rows} />
       <fieldset className="stack tight">
         <legend>Columns</legend>
         <p className="small muted">

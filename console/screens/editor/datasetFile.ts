@@ -1,9 +1,7 @@
-import { decodeHead, packedKind, readCsv } from "../../parts/csv";
+import { readCsv, readHead } from "../../parts/csv";
 import type { Draft, DraftColumn } from "./draft";
 import type { ValueType } from "../../graphql/generated/types";
 
-/** As much of a file is looked at before it is sent. */
-const HEAD_BYTES = 256 * 1024;
 const HEAD_ROWS = 200;
 
 /** What the API takes in a mutation; larger files are loaded by a job. */
@@ -25,13 +23,12 @@ export interface DatasetFile {
 
 /** Look at a file that is to be the rows of a dataset. */
 export async function readDatasetFile(file: File): Promise<DatasetFile> {
-  const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
-  const kind = packedKind(head);
-  if (kind) {
+  const { kind, text } = await readHead(file);
+  if (kind !== null) {
     const problems = [`It is ${kind}; a dataset is made of a CSV file.`];
     return { file, header: [], rows: [], problems, isLarge: false };
   }
-  const [header = [], ...rows] = readCsv(decodeHead(head), HEAD_ROWS + 1);
+  const [header = [], ...rows] = readCsv(text, HEAD_ROWS + 1);
   const isLarge = file.size > MOST_BYTES || exceeds(await file.text(), header.length);
   return { file, header, rows, problems: headerProblems(header), isLarge };
 }

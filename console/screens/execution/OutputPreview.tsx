@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { nameFields } from "../../parts/csv";
 import { fileOf, readFileStart } from "../../parts/fileStart";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered } from "../../parts/state";
@@ -38,9 +39,7 @@ export function OutputPreview({ url, times, errorsUrl }: OutputPreviewProps) {
                 rejected.length < MOST_REJECTED,
               )
             }
-            rows={rows.map((row) =>
-              Object.fromEntries(header.map((column, index) => [column, row[index] ?? ""])),
-            )}
+            rows={nameFields(header, rows)}
           />
         )}
       </Answered>

@@ -12,26 +12,24 @@ import {
 } from "../../graphql/generated/run-file";
 import type { RunnablePipelineQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress, useNavigate } from "../../parts/address";
-import { decodeHead, headerProblems, packedKind, readFile, toRows } from "../../parts/csv";
+import { FileProblems, FileRows, PREVIEW_ROWS } from "../../parts/ChosenFile";
+import { headerProblems, readFile, readHead, toRows } from "../../parts/csv";
 import { Denied, useRoles } from "../../parts/denial";
 import { DropPlace } from "../../parts/DropPlace";
 import { formatBytes } from "../../parts/format";
 import { mayRun } from "../../parts/roles";
-import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Loading, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { UploadProgress } from "../../parts/UploadProgress";
+import { sendFile } from "../../parts/upload";
 import { useTurns } from "../../parts/turns";
 import { Columns } from "./Columns";
-import { sendFile } from "../../parts/upload";
 
 type Pipeline = NonNullable<RunnablePipelineQuery["pipeline"]>;
 
 /** A file of at most so many bytes and rows is sent within the request. */
 const INLINE_BYTES = 64 * 1024;
 const INLINE_ROWS = 200;
-const HEAD_BYTES = 256 * 1024;
-const PREVIEW_ROWS = 5;
 
 interface ChosenFile {
   file: File;
@@ -74,14 +72,13 @@ function FileRun({ pipeline }: { pipeline: Pipeline }) {
   const beginTurn = useTurns();
   const choose = async (file: File) => {
     const isLast = beginTurn();
-    const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
+    const { kind, text } = await readHead(file);
     if (!isLast()) return;
-    const kind = packedKind(head);
-    if (kind) {
+    if (kind !== null) {
       setChosen({ file, records: [], isWhole: false, kind, problems: [] });
       return;
     }
-    const records = readFile(decodeHead(head), INLINE_ROWS + 2, parameters);
+    const records = readFile(text, INLINE_ROWS + 2, parameters);
     const [header] = records;
     const problems = header
       ? headerProblems(header, parameters, extraColumns)
@@ -204,14 +201,10 @@ function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFi
 
   if (chosen.problems.length > 0) {
     return (
-      <div role="alert" className="note note-bad">
-        <strong>{chosen.file.name} does not fit; nothing was sent.</strong>
-        <ul>
-          {chosen.problems.map((problem) => (
-            <li key={problem}>{problem}</li>
-          ))}
-        </ul>
-      </div>
+      <FileProblems
+        words={`${chosen.file.name} does not fit; nothing was sent.`}
+        problems={chosen.problems}
+      />
     );
   }
   return (
@@ -226,13 +219,7 @@ function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFi
           {rows.length > PREVIEW_ROWS ? (
             <p className="small muted">Its first {PREVIEW_ROWS} rows:</p>
           ) : null}
-          <RowsTable
-            rows={rows
-              .slice(0, PREVIEW_ROWS)
-              .map((fields) =>
-                Object.fromEntries(header.map((name, at) => [name, fields[at] ?? ""])),
-              )}
-          />
+          <FileRows header={header} rows={rows} />
         </>
       )}
       {step.name === "uploading" ? (
