@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.audio_library import ALBUM, TRACKS, draft, fill, listener, open_store, storage
+from benchmarks.peers.results_page import replace_between_marks
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 
@@ -178,12 +178,7 @@ async def _writes(store: Store, tracks: int) -> list[Row]:
 
 def with_table(page: str, table: str, name: str = "costs") -> str:
     """The page with a new table between its markers, which have a name."""
-    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-    page, count = pattern.subn(f"{begin}\n\n{table}\n\n{end}", page)
-    if count != 1:
-        raise ValueError(f"the page has {count} places for the table")
-    return page
+    return replace_between_marks(page, name, table)
 
 
 if __name__ == "__main__":

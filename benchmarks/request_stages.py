@@ -53,13 +53,10 @@ class _CutApplication:
         self._data = {"data": orjson.Fragment(body)}
 
     async def answer(self, scope: Any, receive: Any, send: Any) -> None:
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % self._size)]
+        size = b"%d" % len(self._body)
+        headers = [(b"content-type", b"application/json"), (b"content-length", size)]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": self._body})
-
-    @property
-    def _size(self) -> int:
-        return len(self._body)
 
     async def find_caller(self, app: Any, incoming: Any, media: Any) -> HttpResponse:
         await app._authenticate(incoming.headers)  # noqa: SLF001 - the application is cut open

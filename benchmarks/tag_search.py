@@ -3,13 +3,13 @@
 import argparse
 import asyncio
 import gc
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import read_cost_limits
 from benchmarks.id_distributions import DISTRIBUTIONS, draw
+from benchmarks.peers.results_page import replace_between_marks
 from benchmarks.tag_search_comparison import COPIES, Answer, Comparison, compare_all
 from benchmarks.tag_tables import World, world_of
 
@@ -87,11 +87,7 @@ def with_tables(page: str, compared: Sequence[Comparison]) -> str:
     short = [one for one in compared if one.distribution == "independent" and len(one.sizes) == 2]
     parts = {"two tags": table(short), "summary": summary(compared), "all": full_tables(compared)}
     for name, text in parts.items():
-        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-        pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-        page, count = pattern.subn(f"{begin}\n\n{text}\n\n{end}", page)
-        if count != 1:
-            raise ValueError(f"the page has {count} places for {name!r}")
+        page = replace_between_marks(page, name, text)
     return page
 
 

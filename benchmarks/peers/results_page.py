@@ -21,7 +21,7 @@ def replace_between_marks(page: str, mark: str, text: str) -> str:
     pattern = re.compile(f"({re.escape(begin)}).*?({re.escape(end)})", re.DOTALL)
     page, places = pattern.subn(lambda found: f"{found[1]}\n\n{text}\n\n{found[2]}", page)
     if places != 1:
-        raise ValueError(f"{places} places are marked {mark!r}")
+        raise ValueError(f"the page has {places} places for {mark!r}")
     return page
 
 
