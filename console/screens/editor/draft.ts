@@ -259,12 +259,19 @@ export function outputInputs(outputs: readonly DraftOutput[]): OutputInput[] {
   }));
 }
 
-/** The fields of both inputs of a pipeline, of creation and of update. */
-export function pipelineContent(draft: Draft) {
+/** The fields of the inputs of all kinds, of creation and of update. */
+export function commonContent(draft: Draft) {
   return {
     name: draft.name,
     description: draft.description || null,
     tags: [...draft.tags],
+  };
+}
+
+/** The fields of both inputs of a pipeline. */
+export function pipelineContent(draft: Draft) {
+  return {
+    ...commonContent(draft),
     transformer: {
       parameters: parameterInputs(draft.parameters),
       transforms: draft.formulas.map(({ formula, outputs }, index) => ({
@@ -284,10 +291,8 @@ export function pipelineContent(draft: Draft) {
 export function calculationContent(draft: Draft) {
   const [only = NEW_FORMULA] = draft.formulas;
   return {
-    name: draft.name,
-    description: draft.description || null,
+    ...commonContent(draft),
     summary: draft.summary || null,
-    tags: [...draft.tags],
     formula: only.formula,
     parameters: parameterInputs(draft.parameters),
     outputs: outputInputs(only.outputs),
@@ -308,20 +313,9 @@ export function metricInputs({ inputs }: Draft): MetricInput[] | null {
 /** The fields of both inputs of a metric, without what it is made of. */
 export function metricContent(draft: Draft) {
   return {
-    name: draft.name,
-    description: draft.description || null,
-    tags: [...draft.tags],
+    ...commonContent(draft),
     unit: draft.unit || null,
     function: draft.measure,
-  };
-}
-
-/** The fields of both inputs of a dataset, without its content. */
-export function datasetFacts(draft: Draft) {
-  return {
-    name: draft.name,
-    description: draft.description || null,
-    tags: [...draft.tags],
   };
 }
 

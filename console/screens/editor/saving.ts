@@ -63,12 +63,7 @@ export async function saveDraft(
   base: Draft,
 ): Promise<string> {
   if (id === null) return createFrom(api, kind, draft);
-  const update = {
-    id,
-    expectedVersion: draft.version ?? 0,
-    state: draft.state,
-    ...changedStart(draft, base),
-  };
+  const update = versionFields(id, draft, base);
   switch (kind) {
     case "pipeline": {
       const input = { ...pipelineContent(draft), ...update };
@@ -87,12 +82,12 @@ export async function saveDraft(
   }
 }
 
-/** The start of the new version where it is not that of the one before, which is what is kept. */
-export function changedStart(
-  { activeFrom }: Draft,
-  base: Draft,
-): Pick<Partial<Draft>, "activeFrom"> {
-  return activeFrom === base.activeFrom ? {} : { activeFrom };
+/** The fields of an update over the version that `base` was read from. */
+export function versionFields(id: string, draft: Draft, base: Draft) {
+  const { version, state, activeFrom } = draft;
+  // Without it, the start of the version before is kept.
+  const start = activeFrom === base.activeFrom ? {} : { activeFrom };
+  return { id, expectedVersion: version ?? 0, state, ...start };
 }
 
 async function createFrom(api: Api, kind: KindWithoutFile, draft: Draft): Promise<string> {

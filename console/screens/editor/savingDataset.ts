@@ -10,8 +10,8 @@ import { pathOf } from "../../parts/address";
 import { sendFile } from "../../parts/upload";
 import { compareDrafts } from "./comparison";
 import { type DatasetFile, headerLine } from "./datasetFile";
-import { columnInputs, datasetFacts, type Draft } from "./draft";
-import { changedStart } from "./saving";
+import { columnInputs, commonContent, type Draft } from "./draft";
+import { versionFields } from "./saving";
 
 export interface SavedDataset {
   id: string;
@@ -84,24 +84,20 @@ async function create(api: Api, draft: Draft, sent: Sent | null) {
     sent && !sent.isLarge
       ? contentOf(draft, sent)
       : { ...shapeOf(draft), csv: headerLine(draft.columns.map(({ name }) => name)) };
-  const input = { ...datasetFacts(draft), group: group || null, activeFrom, content };
+  const input = { ...commonContent(draft), group: group || null, activeFrom, content };
   const { createReferenceDataset } = await api.run(SaveNewDataset, { input });
   return payloadOf(createReferenceDataset).referenceDataset;
 }
 
 async function update(api: Api, id: string, draft: Draft, base: Draft, sent: Sent | null) {
-  const version = draft.version ?? 0;
   const { columns, keyColumns } = base;
   const isSame = compareDrafts(base, { ...draft, columns, keyColumns }).length === 0;
   // A load makes a version of its own.
-  if (sent?.isLarge && isSame) return { id, version };
+  if (sent?.isLarge && isSame) return { id, version: draft.version ?? 0 };
   const input = {
-    id,
-    expectedVersion: version,
-    state: draft.state,
-    ...datasetFacts(draft),
+    ...commonContent(draft),
     ...(sent && !sent.isLarge ? { content: contentOf(draft, sent) } : {}),
-    ...changedStart(draft, base),
+    ...versionFields(id, draft, base),
   };
   const { updateReferenceDataset } = await api.run(SaveDataset, { input });
   return payloadOf(updateReferenceDataset).referenceDataset;
