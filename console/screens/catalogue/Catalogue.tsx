@@ -97,6 +97,7 @@ export default function Catalogue({ kind }: { kind: Kind }) {
   const { search, change } = useAddress();
   const viewer = useAnswer(Viewer, {}).data?.viewer;
   const yours = viewer?.defaultGroup;
+  const mayMake = mayCreate(viewer?.roles ?? []);
   const filter = readFilter(search);
   const [typed, setTyped] = useState(search.get("name") ?? "");
   const name = useDeferredValue(typed);
@@ -138,11 +139,11 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           <h1>{title}</h1>
           <SearchCost name={operation.name} key={pages.dataUpdatedAt} />
         </div>
-        {!mayCreate(viewer?.roles ?? []) ? null : (
+        {mayMake ? (
           <Link className="button primary" href={newPath(one, scope.group)}>
             <Plus size={18} aria-hidden /> New {one}
           </Link>
-        )}
+        ) : null}
       </header>
       <search className="row">
         <Field label="Name begins with" className="grow">
@@ -205,7 +206,7 @@ export default function Catalogue({ kind }: { kind: Kind }) {
               kind={kind}
               isFiltered={NARROWING.some((name) => search.has(name))}
               isWhole={scope.below}
-              mayMake={mayCreate(viewer?.roles ?? [])}
+              mayMake={mayMake}
             />
           ) : null}
           <ul className="cards">
