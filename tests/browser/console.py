@@ -233,6 +233,14 @@ def write_csv(folder: Path, *rows: str, name: str = "input.csv") -> Path:
     return path
 
 
+def hand_over_choosers(page: Page) -> None:
+    """Have the browser hand over choosers of files from now on.
+
+    Asked at the moment of a key or a click, it may be late on a busy machine.
+    """
+    page.on("filechooser", lambda _: None)
+
+
 async def read_download(download: Download) -> str:
     return (await asyncio.to_thread((await download.path()).read_bytes)).decode()
 

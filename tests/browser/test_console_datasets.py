@@ -12,6 +12,7 @@ from tests.browser.console import (
     assert_quiet,
     closing_dialog,
     find_faults,
+    hand_over_choosers,
     load,
     open_console,
     press_on,
@@ -49,9 +50,7 @@ async def test_a_dataset_is_made_of_a_file_replaced_and_deleted(
     visit: Visit, tmp_path: Path
 ) -> None:
     page = await open_console(visit, "/datasets")
-    # The browser hands over choosers of files from now on; asked at the moment of the click, it may
-    # be late on a busy machine.
-    page.on("filechooser", lambda _: None)
+    hand_over_choosers(page)
     await expect(page.get_by_role("link", name="New dataset")).to_be_visible()
     await press_on(page, "New dataset")
     made = await make_of_file(page, tmp_path)

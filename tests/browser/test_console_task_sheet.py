@@ -8,7 +8,14 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import ask, assert_quiet, open_console, press_on, tab_to
+from tests.browser.console import (
+    ask,
+    assert_quiet,
+    hand_over_choosers,
+    open_console,
+    press_on,
+    tab_to,
+)
 from tests.install import skip_reason
 
 pytestmark = [
@@ -40,9 +47,7 @@ async def make_trips(page: Page, name: str, **tags: str) -> str:
 
 async def test_the_task_sheet_is_done_with_the_keyboard_alone(visit: Visit, tmp_path: Path) -> None:
     page = await open_console(visit)
-    # The browser hands over choosers of files from now on; asked at the moment of the key, it may
-    # be late on a busy machine.
-    page.on("filechooser", lambda _: None)
+    hand_over_choosers(page)
     id = await make_trips(page, "trips:wanted", plant="Austin")
     await make_trips(page, "trips:scoped", plant="Austin", scope="3/upstream")
     await make_trips(page, "trips:elsewhere", plant="Berlin")
