@@ -287,7 +287,7 @@ function EntryCard({ entry, path }: { entry: Entry; path: string }) {
   return (
     <li className="card item">
       <div className="row">
-        <Link href={pathOf(path, entry.id)} dir="auto" className="start">
+        <Link href={pathOf(path, entry.id)} dir="auto">
           <strong>{entry.name}</strong>
         </Link>
         <span className="row middle">
