@@ -12,6 +12,7 @@ import {
   type DraftParameter,
   type EditedKind,
   isTimestamp,
+  messageAbout,
   NEW_FORMULA,
   NEW_PARAMETER,
   withEntry,
@@ -32,13 +33,10 @@ export interface DraftFieldsProps {
 }
 
 export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProps) {
-  const about = (...path: string[]) =>
-    problems.find((problem) => problem.path.slice(-path.length).join(".") === path.join("."))
-      ?.message;
   return (
     <>
       <div className="row">
-        <Field label="Name" wrong={about("name")} className="grow">
+        <Field label="Name" wrong={messageAbout(problems, "name")} className="grow">
           <input
             value={draft.name}
             required
@@ -57,14 +55,14 @@ export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProp
         )}
       </div>
       {kind === "calculation" ? (
-        <Field label="Summary" wrong={about("summary")}>
+        <Field label="Summary" wrong={messageAbout(problems, "summary")}>
           <input
             value={draft.summary}
             onChange={(event) => onChange({ summary: event.target.value })}
           />
         </Field>
       ) : null}
-      <Field label="Description" wrong={about("description")}>
+      <Field label="Description" wrong={messageAbout(problems, "description")}>
         <textarea
           rows={2}
           value={draft.description}

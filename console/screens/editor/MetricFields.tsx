@@ -6,7 +6,7 @@ import type { MeasureFunction } from "../../graphql/generated/types";
 import { ChoiceField, Field } from "../../parts/fields";
 import { useRowFocus } from "../../parts/focus";
 import { formatNames } from "../../parts/format";
-import { type Draft, type DraftInput, NEW_INPUT, withEntry } from "./draft";
+import { type Draft, type DraftInput, messageAbout, NEW_INPUT, withEntry } from "./draft";
 import { AddButton, RemoveButton } from "./EntryButtons";
 
 const MEASURES: readonly MeasureFunction[] = ["SUM", "COUNT", "MIN", "MAX", "AVG"];
@@ -34,7 +34,7 @@ export function MetricFields({ draft, problems, onChange }: MetricFieldsProps) {
           choices={formatNames(MEASURES)}
           onChange={(measure) => onChange({ measure })}
         />
-        <Field label="Unit" wrong={aboutField(problems, "unit")}>
+        <Field label="Unit" wrong={messageAbout(problems, "unit")}>
           <input
             value={draft.unit}
             maxLength={64}
@@ -55,9 +55,6 @@ export function MetricFields({ draft, problems, onChange }: MetricFieldsProps) {
     </>
   );
 }
-
-const aboutField = (problems: readonly FieldProblem[], name: string) =>
-  problems.find(({ path }) => path.at(-1) === name)?.message;
 
 interface InputListProps {
   inputs: readonly DraftInput[];

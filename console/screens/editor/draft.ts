@@ -1,3 +1,4 @@
+import type { FieldProblem } from "../../app/failure";
 import type {
   DatasetColumnInput,
   DatasetTargetInput,
@@ -326,6 +327,11 @@ export function columnInputs({ columns }: Draft): DatasetColumnInput[] {
     description: description || null,
     type,
   }));
+}
+
+/** What the API says is wrong with a field; undefined if nothing is. */
+export function messageAbout(problems: readonly FieldProblem[], name: string): string | undefined {
+  return problems.find(({ path }) => path.at(-1) === name)?.message;
 }
 
 /** A draft, and what it was when it was read. */
