@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
-from uuid import uuid4
 
 from penstock.datastore.access.work import packed_units, worker_units
 from penstock.datastore.access.work_debts import WorkDebts
@@ -112,17 +111,12 @@ class InputConversion:
             return None
         if (library := _LIBRARIES.get(kind)) and find_spec(library) is None:
             raise unreadable_file(f"this server reads {kind} only with the extra `results`")
-        stem = self.engine.folder / str(uuid4())
         # openpyxl opens no file of another name.
-        packed, table = stem.with_suffix(".xlsx"), stem.with_suffix(".csv")
-        try:
+        with self.engine.scratch_files(".xlsx", ".csv") as (packed, table):
             await copy_to_disk(self.files, source, packed, size)
             copied = (await asyncio.to_thread(packed.stat)).st_size
             converted = await self._write(_LocalFile(kind, packed, copied), table, user)
             await self.files.write(target, read_local(table), content_type=CSV_TYPE)
-        finally:
-            for path in (packed, table, packed.with_suffix(".draft")):
-                path.unlink(missing_ok=True)
         return converted
 
     async def _write(self, file: _LocalFile, table: Path, user: str) -> ConvertedInput:

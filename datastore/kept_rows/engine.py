@@ -3,13 +3,14 @@
 import asyncio
 import importlib.util
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import get_ident
 from time import clock_gettime
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from uuid import uuid4
 from weakref import finalize
 
 from penstock.datastore.access.work import WorkPayer
@@ -91,6 +92,17 @@ class RowsEngine:
             finalize(self, made.remove)
             self._folder = made.path
         return self._folder
+
+    @contextmanager
+    def scratch_files(self, *suffixes: str) -> Iterator[list[Path]]:
+        """Names of local files with these suffixes, which are removed at the end of the block."""
+        stem = self.folder / str(uuid4())
+        paths = [stem.with_suffix(suffix) for suffix in suffixes]
+        try:
+            yield paths
+        finally:
+            for path in paths:
+                path.unlink(missing_ok=True)
 
     async def read(self, work: Callable[[Connection], T], payer: WorkPayer) -> T:
         """Do work with a connection in a thread at the user's turn, and return its result.

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
-from uuid import uuid4
 
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
 from penstock.datastore.kept_rows.part_files import copy_to_disk
@@ -35,17 +34,12 @@ class ParquetOutput:
         Raises Unavailable.
         """
         types = {step.name: ValueType(step.type.value) for step in plan.steps}
-        stem = self.engine.folder / str(uuid4())
-        text, made = stem.with_suffix(".csv"), stem.with_suffix(".parquet")
-        try:
+        with self.engine.scratch_files(".csv", ".parquet") as (text, made):
             await copy_to_disk(self.files, source, text)
             write = partial(_write_file, types, read_output_file(text, plan), made)
             await self.engine.write(write, user)
             await self.files.write(target, read_local(made), content_type=PARQUET)
             return made.stat().st_size
-        finally:
-            for path in (text, made, text.with_suffix(".draft")):
-                path.unlink(missing_ok=True)
 
 
 def _write_file(

@@ -83,5 +83,8 @@ async def copy_to_disk(files: Files, key: str, path: Path, size: int | None = No
     """Copy a stored file, of a size if it is known, to a local one, which appears as a whole."""
     draft = path.with_suffix(".draft")
     content = files.read(key) if size is None else require_size(files.read(key), size)
-    await write_local(content, draft)
-    await asyncio.to_thread(draft.replace, path)
+    try:
+        await write_local(content, draft)
+        await asyncio.to_thread(draft.replace, path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """The part of an execution: its output becomes a Parquet file of rows with their identity."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -110,7 +110,7 @@ class PartWriter:
 
         Raises InputRefused if two rows have the same key.
         """
-        async with self._scratch() as (source, target):
+        with self.engine.scratch_files(".csv", ".parquet") as (source, target):
             await copy_to_disk(self.files, output, source)
             sql = output_selection(read_output_file(source, plan), plan, identity, origin)
             facts = await self.engine.write(partial(_write_rows, sql, target), user)
@@ -122,7 +122,7 @@ class PartWriter:
     ) -> RowsPart | None:
         """Write selected rows as a withdrawal of them; None if there are none."""
         file = part_key(pipeline, f"withdrawal-{uuid4()}")
-        async with self._scratch() as (_, target):
+        with self.engine.scratch_files(".parquet") as (target,):
             facts = await self.engine.write(partial(_write_rows, sql, target, given=given), user)
             if not facts.count:
                 return None
@@ -141,7 +141,7 @@ class PartWriter:
 
     async def write_merged(self, key: str, snapshot: Snapshot) -> int:
         """Write all versions of a snapshot's rows into one file; return its size."""
-        async with self._scratch() as (_, target):
+        with self.engine.scratch_files(".parquet") as (target,):
             order = ", ".join([*order_of_keys(snapshot), COMMIT])
             sql = f"SELECT * FROM {snapshot.all_versions()} ORDER BY {order}"
             await self.engine.write(partial(copy_rows, sql, target), "")
@@ -151,17 +151,6 @@ class PartWriter:
     async def _store(self, key: str, local: Path) -> None:
         async with aclosing(read_local(local)) as chunks:
             await self.files.write(key, chunks, content_type=PARQUET)
-
-    @asynccontextmanager
-    async def _scratch(self) -> AsyncIterator[tuple[Path, Path]]:
-        """Names of two local files, which are removed at the end of the block."""
-        stem = self.engine.folder / str(uuid4())
-        paths = stem.with_suffix(".csv"), stem.with_suffix(".parquet")
-        try:
-            yield paths
-        finally:
-            for path in (*paths, paths[0].with_suffix(".draft")):
-                path.unlink(missing_ok=True)
 
 
 def unnumbered_part(

@@ -5,13 +5,11 @@ it uploads is copied to the keys that a commit names, so that what it, or one th
 lost, uploads later changes no rows.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Final
-from uuid import uuid4
 
 from distributed import Client
 
@@ -55,6 +53,8 @@ class SpreadRows:
             facts = await self._write_pieces(pieces)
             await self._require_unique_keys(len(pieces))
             return [await self._publish(number, one) for number, one in enumerate(facts)]
+        except NotFound as missing:
+            raise Unavailable("A file of a machine is gone.") from missing
         finally:
             await delete_staged_rows(self.files, self.written.execution)
 
@@ -94,36 +94,16 @@ class SpreadRows:
     async def _require_unique_keys(self, count: int) -> None:
         """Look at the keys of all pieces, because each machine knows those of its own only."""
         execution = self.written.execution
-        async with self._scratch(count) as paths:
+        with self.engine.scratch_files(*(f".{n}.parquet" for n in range(count))) as paths:
             for number, path in enumerate(paths):
-                await self._copy(staged_rows_key(execution, number, KEYS), path)
+                await copy_to_disk(self.files, staged_rows_key(execution, number, KEYS), path)
             check = partial(require_unique_keys, files=paths)
             await self.engine.write(check, execution.created_by)
-
-    async def _copy(self, key: str, path: Path) -> None:
-        try:
-            await copy_to_disk(self.files, key, path)
-        except NotFound as missing:
-            raise Unavailable("A file of a machine is gone.") from missing
-
-    @asynccontextmanager
-    async def _scratch(self, count: int) -> AsyncIterator[list[Path]]:
-        """Names of local files, which are removed at the end of the block."""
-        stem = self.engine.folder / str(uuid4())
-        paths = [stem.with_suffix(f".{number}.parquet") for number in range(count)]
-        try:
-            yield paths
-        finally:
-            for path in paths:
-                path.unlink(missing_ok=True)
 
     async def _publish(self, number: int, facts: PartFacts) -> PartOfOutput:
         execution = self.written.execution
         origin = rows_origin(execution, number)
-        try:
-            await self.files.copy(staged_rows_key(execution, number, ROWS), origin.file)
-        except NotFound as missing:
-            raise Unavailable("A file of a machine is gone.") from missing
+        await self.files.copy(staged_rows_key(execution, number, ROWS), origin.file)
         stat = await self.files.stat(origin.file)
         if stat is None or stat.size != facts.size:
             raise Unavailable("A file of a machine is another one than it said.")

@@ -3,13 +3,16 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.part_list import read_head, read_parts
-from penstock.datastore.kept_rows.write_part import PartWriter, rows_folder
+from penstock.datastore.kept_rows.write_part import PARQUET, PartWriter, rows_folder
+from penstock.datastore.objects.port import Files, single_chunk
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import (
@@ -140,3 +143,18 @@ async def test_rows_are_withdrawn_all_or_none(store: Store, pipeline: Pipeline) 
         await withdrawals.by_keys(pipeline, [["a"], ["none"]], "wrong")
     assert failure.value.positions == (1,)
     assert await read_sum(store, pipeline) == "3"
+
+
+def list_files(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob("*.*")]
+
+
+async def test_a_copy_that_fails_leaves_nothing_on_the_disk(files: Files, tmp_path: Path) -> None:
+    await files.write("results/one", single_chunk(b"PAR1"), content_type=PARQUET)
+    with pytest.raises(Unavailable):
+        await copy_to_disk(files, "results/one", tmp_path / "one.parquet", size=5)
+    with pytest.raises(NotFound):
+        await copy_to_disk(files, "results/two", tmp_path / "two.parquet")
+    assert list_files(tmp_path) == []
+    await copy_to_disk(files, "results/one", tmp_path / "one.parquet", size=4)
+    assert list_files(tmp_path) == ["one.parquet"]
