@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.objects.port import delete_below
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Resource
 from penstock.datastore.table.commit import Write
@@ -113,9 +114,7 @@ def abandoned_folder_row(id: str, folder: str, until: datetime) -> Item:
 
 
 async def _empty_folder(access: Access, row: Attributes) -> None:
-    while keys := await access.files.list(str(row["folder"])):
-        for key in keys:
-            await access.files.delete(key)
+    await delete_below(access.files, str(row["folder"]))
     await access.table.transact([Delete(key_of(row))])
 
 

@@ -19,7 +19,7 @@ from penstock.datastore.executions.records import (
     ExecutionState,
     OutputFormat,
 )
-from penstock.datastore.objects.port import Download, Files, FileStatus
+from penstock.datastore.objects.port import Download, Files, FileStatus, delete_below
 
 EARLIER_CLAIMS: Final = 16
 """The claims before the present one whose uploads are ended; what is older goes at the removal."""
@@ -171,12 +171,8 @@ async def delete_files(files: Files, execution: Execution) -> None:
     await files.delete(ingest_key(execution))
     if AGAIN in execution.ingest:
         earlier = ingest_key(execution).rpartition(AGAIN)[0]
-        while keys := await files.list(earlier):
-            for key in keys:
-                await files.delete(key)
-    while keys := await files.list(f"{_execution_folder(execution)}/"):
-        for key in keys:
-            await files.delete(key)
+        await delete_below(files, earlier)
+    await delete_below(files, f"{_execution_folder(execution)}/")
 
 
 def pipeline_folder(pipeline: str) -> str:

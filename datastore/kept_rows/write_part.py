@@ -27,7 +27,7 @@ from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
 from penstock.datastore.kept_rows.snapshot import COMMIT, Snapshot, order_of_keys, sort_columns
 from penstock.datastore.objects.local_copies import read_local
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import Files, delete_below
 from penstock.datastore.records import TimestampForm, ValueType
 from penstock.formula.core.values import FormulaType
 from penstock.transform.plan import TransformPlan
@@ -79,18 +79,12 @@ def rows_folder(pipeline: str) -> str:
 
 async def delete_parts_of(files: Files, pipeline: str, execution: str) -> None:
     """Delete the files of parts of an execution, also those that no list names."""
-    await _delete_below(files, f"{rows_folder(pipeline)}{execution}-")
+    await delete_below(files, f"{rows_folder(pipeline)}{execution}-")
 
 
 async def delete_all_parts(files: Files, pipeline: str) -> None:
     """Delete all files of rows of a pipeline, also those that no list and no execution names."""
-    await _delete_below(files, rows_folder(pipeline))
-
-
-async def _delete_below(files: Files, prefix: str) -> None:
-    while keys := await files.list(prefix):
-        for key in keys:
-            await files.delete(key)
+    await delete_below(files, rows_folder(pipeline))
 
 
 @dataclass(frozen=True, slots=True)

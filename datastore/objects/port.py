@@ -293,6 +293,13 @@ def content_disposition(filename: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
 
 
+async def delete_below(files: Files, prefix: str) -> None:
+    """Delete the files whose keys begin so, also those that come meanwhile."""
+    while keys := await files.list(prefix):
+        for key in keys:
+            await files.delete(key)
+
+
 async def single_chunk(content: bytes) -> Chunks:
     """Yield a content as one chunk, for `Files.write`."""
     yield content

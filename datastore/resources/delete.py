@@ -19,6 +19,7 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable, VersionConflict
 from penstock.datastore.history.rows import Action, entry_of, resource_writes
+from penstock.datastore.objects.port import delete_below
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.quotas.usage import kept_writes
 from penstock.datastore.records import Resource
@@ -160,10 +161,7 @@ class ResourceDeleter(Generic[R]):
     async def _remove_files(self, buried: R) -> None:
         if self.kind.folder is None:
             return
-        folder = self.kind.folder.format(id=buried.id)
-        while keys := await self.access.files.list(folder):
-            for key in keys:
-                await self.access.files.delete(key)
+        await delete_below(self.access.files, self.kind.folder.format(id=buried.id))
 
     async def _write_tombstone(
         self,
