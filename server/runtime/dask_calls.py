@@ -8,9 +8,12 @@ from uuid import uuid4
 
 from distributed import Client, Future
 
-from penstock.server.runtime.dask_transport import open_call, pack_call, unpack_result
+from penstock.datastore.objects.port import Files
+from penstock.server.runtime.dask_transport import SourceUrl, open_call, pack_call, unpack_result
 
 FEWEST_AHEAD: Final = 4
+URL_SECONDS: Final = 24 * 3600
+"""The time for which a machine can read and upload the files of a call."""
 
 T = TypeVar("T")
 
@@ -44,3 +47,8 @@ class ClusterCalls:
     def _submit(self, function: Callable[..., object], *arguments: object) -> Future[bytes]:
         key = f"{function.__name__}-{uuid4()}"
         return self.client.submit(open_call, pack_call(function, *arguments), key=key)
+
+
+async def sign_source(files: Files, key: str) -> SourceUrl:
+    """The URL by which machines read a stored file."""
+    return SourceUrl((await files.presign_download(key, expires_in=URL_SECONDS)).url)

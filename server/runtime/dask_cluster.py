@@ -30,7 +30,7 @@ from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.write_part import PartOfOutput
 from penstock.datastore.objects.port import Files, regroup_blocks, require_size
 from penstock.datastore.records import ReferenceDataset
-from penstock.server.runtime.dask_calls import ClusterCalls
+from penstock.server.runtime.dask_calls import ClusterCalls, sign_source
 from penstock.server.runtime.dask_rows import SpreadRows
 from penstock.server.runtime.dask_tasks import (
     ProgramRecipe,
@@ -56,7 +56,6 @@ ROWS_BYTES: Final = 64 * 1024 * 1024
 """The least bytes of the output whose rows are a file of their own: readers open each file."""
 
 CONNECT_SECONDS: Final = 10.0
-URL_SECONDS: Final = 24 * 3600
 
 FAILURES: Final = (
     OSError,  # the scheduler cannot be reached
@@ -144,7 +143,7 @@ class _InputMapping:
     result_bytes: int
 
     async def steps(self) -> AsyncGenerator[EngineStep]:
-        source = await self._source(read_key(self.task.execution))
+        source = await sign_source(self.files, read_key(self.task.execution))
         cut = range(0, self.task.size, self.part_bytes)
         parts = [(source, start, min(start + self.part_bytes, self.task.size)) for start in cut]
         async with aclosing(ClusterCalls(self.client).results_in_order(survey, parts)) as surveys:
@@ -215,15 +214,14 @@ class _InputMapping:
     async def _recipe(self) -> ProgramRecipe:
         execution = self.task.execution
         tables = [
-            TableFile(dataset_identity(one), one.content, await self._source(_read_key(one)))
+            TableFile(
+                dataset_identity(one), one.content, await sign_source(self.files, _read_key(one))
+            )
             for one in self.task.datasets
         ]
         id = f"{execution.id}:{execution.fence}"
         most = execution.max_failed_rows
         return ProgramRecipe(id, installed_version(), self.task.plan, tuple(tables), most)
-
-    async def _source(self, key: str) -> SourceUrl:
-        return SourceUrl((await self.files.presign_download(key, expires_in=URL_SECONDS)).url)
 
 
 def _read_key(dataset: ReferenceDataset) -> str:

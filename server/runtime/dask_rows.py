@@ -26,12 +26,11 @@ from penstock.datastore.kept_rows.write_part import (
     require_unique_keys,
 )
 from penstock.datastore.objects.port import OBJECT_BYTES, Files, UploadForm
-from penstock.server.runtime.dask_calls import ClusterCalls
+from penstock.server.runtime.dask_calls import URL_SECONDS, ClusterCalls, sign_source
 from penstock.server.runtime.dask_row_tasks import RowsOrder, write_rows
 from penstock.server.runtime.dask_tasks import installed_version
 from penstock.server.runtime.dask_transport import SourceUrl
 
-URL_SECONDS: Final = 24 * 3600
 ROWS: Final = "parquet"
 KEYS: Final = "keys"
 """The kinds of files of a piece: its rows, and their keys alone."""
@@ -59,10 +58,7 @@ class SpreadRows:
             await delete_staged_rows(self.files, self.written.execution)
 
     async def _write_pieces(self, pieces: Sequence[OutputPiece]) -> list[PartFacts]:
-        url = await self.files.presign_download(
-            output_key(self.written.execution), expires_in=URL_SECONDS
-        )
-        source = SourceUrl(url.url)
+        source = await sign_source(self.files, output_key(self.written.execution))
         calls = [(await self._order(source, n, piece),) for n, piece in enumerate(pieces)]
         results = ClusterCalls(self.client).results_in_order(write_rows, calls)
         async with aclosing(results) as found:

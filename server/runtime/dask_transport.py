@@ -58,23 +58,40 @@ class SourceUrl(msgspec.Struct, frozen=True):
         return "SourceUrl()"
 
 
-class _NoRange(Exception):
-    """The store of files answered with this status in place of a range."""
+class UnwantedStatus(Exception):
+    """The store of files answered with this status in place of what was asked."""
 
     def __init__(self, status: int) -> None:
-        super().__init__(f"HTTP {status} in place of a range")
+        super().__init__(f"HTTP {status}")
         self.status = status
 
-    @property
-    def is_final(self) -> bool:
-        """Whether it would answer so again; a redirect leads nowhere."""
-        return not httpx.codes.is_success(self.status) and not httpx.codes.is_server_error(
-            self.status
-        )
+
+NETWORK_FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL, OSError, UnwantedStatus)
+
+
+def is_final(error: Exception) -> bool:
+    """Whether the store would answer so again; a redirect leads nowhere."""
+    return (
+        isinstance(error, UnwantedStatus)
+        and not httpx.codes.is_success(error.status)
+        and not httpx.codes.is_server_error(error.status)
+    )
+
+
+def part_failure(url: str, what: str, error: Exception) -> PartFailed:
+    """Tell the log which address was tried; the rest of the URL is a secret."""
+    status = f": HTTP {error.status}" if isinstance(error, UnwantedStatus) else ""
+    address = urlsplit(url)
+    place = f"{address.scheme}://{address.netloc}"
+    advice = "If it is this server's, set PENSTOCK_PUBLIC_URL to a URL that the machines reach."
+    return PartFailed(
+        f"A machine of the cluster cannot {what} a file of the execution{status}.",
+        f"Tried {place}: {type(error).__name__} {error}. {advice}",
+    )
 
 
 def fetch_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:
-    """Yield the bytes from `start` to `end`, cut at multiples of CHUNK as for a whole file.
+    """Yield the bytes from `start` to `end`, cut at multiples of STEP_BYTES as for a whole file.
 
     It resumes a broken download a few times; then raises PartFailed.
     """
@@ -85,10 +102,10 @@ def fetch_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:
                 yield block
                 start += len(block)
                 failures = 0
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, _NoRange) as error:
+        except NETWORK_FAILURES as error:
             failures += 1
-            if failures == ATTEMPTS or (isinstance(error, _NoRange) and error.is_final):
-                raise _failure(source, error) from None
+            if failures == ATTEMPTS or is_final(error):
+                raise part_failure(source.url, "read", error) from None
             time.sleep(PAUSE * 2**failures)
 
 
@@ -100,7 +117,7 @@ def _read_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:
         client.stream("GET", source.url, headers=wanted, extensions=bounds) as response,
     ):
         if response.status_code != httpx.codes.PARTIAL_CONTENT:
-            raise _NoRange(response.status_code)
+            raise UnwantedStatus(response.status_code)
         held, at = bytearray(), start
         for piece in response.iter_raw():
             held += piece
@@ -115,17 +132,6 @@ def _read_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:
 
 def _next_cut(at: int, end: int) -> int:
     return min(end, (at // STEP_BYTES + 1) * STEP_BYTES)
-
-
-def _failure(source: SourceUrl, error: Exception) -> PartFailed:
-    """Tell the log which address was tried; the rest of the URL is a secret."""
-    message = "A machine of the cluster cannot read a file of the execution."
-    if isinstance(error, _NoRange):
-        message = f"{message[:-1]}: HTTP {error.status}."
-    address = urlsplit(source.url)
-    place = f"{address.scheme}://{address.netloc}"
-    advice = "If it is this server's, set PENSTOCK_PUBLIC_URL to a URL that the machines reach."
-    return PartFailed(message, f"Tried {place}: {type(error).__name__} {error}. {advice}")
 
 
 open_call = pickle.loads

@@ -2,9 +2,6 @@
 
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
-
-import httpx
 
 from penstock.datastore.objects.port import UploadForm
 from penstock.server.core.http_client import PacedReading, open_blocking_client
@@ -12,19 +9,14 @@ from penstock.server.runtime.dask_transport import (
     AROUND,
     ATTEMPTS,
     LEAST_PACE,
+    NETWORK_FAILURES,
     PAUSE,
     SPARE_SECONDS,
     TIMEOUT,
-    PartFailed,
+    UnwantedStatus,
+    is_final,
+    part_failure,
 )
-
-
-class _RefusedUpload(Exception):
-    """The store of files answered with this status."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(f"HTTP {status}")
-        self.is_final = not httpx.codes.is_server_error(status)
 
 
 def send_file(form: UploadForm, path: Path) -> None:
@@ -32,9 +24,9 @@ def send_file(form: UploadForm, path: Path) -> None:
     for failures in range(1, ATTEMPTS + 1):
         try:
             _send_once(form, path)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, _RefusedUpload) as error:
-            if failures == ATTEMPTS or (isinstance(error, _RefusedUpload) and error.is_final):
-                raise _failure(form, error) from None
+        except NETWORK_FAILURES as error:
+            if failures == ATTEMPTS or is_final(error):
+                raise part_failure(form.url, "upload", error) from None
             time.sleep(PAUSE * 2**failures)
         else:
             return
@@ -53,12 +45,4 @@ def _send_once(form: UploadForm, path: Path) -> None:
             extensions=bounds,
         )
     if not answer.is_success:
-        raise _RefusedUpload(answer.status_code)
-
-
-def _failure(form: UploadForm, error: Exception) -> PartFailed:
-    """Tell the log which address was tried; the rest of the URL is a secret."""
-    address = urlsplit(form.url)
-    place = f"{address.scheme}://{address.netloc}"
-    message = "A machine of the cluster cannot upload a file of the execution."
-    return PartFailed(message, f"Tried {place}: {type(error).__name__} {error}.")
+        raise UnwantedStatus(answer.status_code)
