@@ -1,11 +1,10 @@
 """A cluster gives the same bytes as one machine, also when it loses machines."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -29,6 +28,7 @@ from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.outcome import RowCounts
 from tests.datastore.conftest import implementation, table
 from tests.datastore.dataset_loads.sample_loads import index_always, loaded_dataset
+from tests.datastore.executions.conftest import watch
 from tests.datastore.executions.lookup_pipelines import lookup_pipeline, lookup_transformer
 from tests.datastore.executions.sample_executions import (
     current_execution,
@@ -38,6 +38,7 @@ from tests.datastore.executions.sample_executions import (
     ready_execution,
 )
 from tests.datastore.objects.conftest import files, local, local_store, s3, s3_store
+from tests.server.runtime.dask_machines import Machine, machine, machines, scheduler
 from tests.server.runtime.row_inputs import (
     LARGE,
     MIXED,
@@ -54,8 +55,7 @@ from tests.support.sample_resources import SUPER, USA, Watch, create_groups, on_
 
 pytestmark = pytest.mark.runs_together("cluster")
 
-distributed = pytest.importorskip("distributed", reason="penstock[dask]")
-cluster = pytest.importorskip("penstock.server.runtime.dask_cluster")
+cluster = pytest.importorskip("penstock.server.runtime.dask_cluster", reason="penstock[dask]")
 parts = pytest.importorskip("penstock.server.runtime.dask_tasks")
 calls = pytest.importorskip("penstock.server.runtime.dask_calls")
 
@@ -65,32 +65,13 @@ __all__ = [
     "index_always",
     "local",
     "local_store",
+    "machine",
+    "machines",
     "s3",
     "s3_store",
     "table",
+    "watch",
 ]
-
-Machine = Callable[[str], Any]
-
-
-def scheduler() -> Any:
-    """A cluster without machines, in this process."""
-    return distributed.Scheduler(host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0")
-
-
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """Starts a machine with one thread for the scheduler at an address."""
-    directory = str(tmp_path_factory.mktemp("dask"))
-    more = {"nthreads": 1, "dashboard_address": "127.0.0.1:0", "local_directory": directory}
-    return partial(distributed.Worker, **more)
-
-
-@pytest.fixture(scope="module")
-async def machines(machine: Machine) -> AsyncIterator[Any]:
-    """A scheduler with two machines."""
-    async with scheduler() as found, machine(found.address), machine(found.address):
-        yield found
 
 
 async def test_parts_give_what_the_whole_gives(machines: Any, files: Files) -> None:
@@ -191,11 +172,6 @@ async def test_who_stops_reading_leaves_no_work_behind(machines: Any, local: Fil
     await anext(steps)
     await steps.aclose()
     await until(lambda: not machines.tasks)
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
 
 
 @pytest.fixture

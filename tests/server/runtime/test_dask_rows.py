@@ -20,6 +20,7 @@ from penstock.datastore.records import Pipeline, RowKeeping
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Page, Query, Table
 from tests.datastore.conftest import implementation, table
+from tests.datastore.executions.conftest import watch
 from tests.datastore.executions.sample_executions import (
     current_execution,
     pipeline_in,
@@ -37,7 +38,7 @@ from tests.datastore.kept_rows.plants import (
     run_file,
 )
 from tests.datastore.objects.conftest import files, local, local_store, s3, s3_store
-from tests.server.runtime.test_dask_cluster import Machine, machine, machines, scheduler
+from tests.server.runtime.dask_machines import Machine, machine, machines, scheduler
 from tests.support.consistency_check import faults
 from tests.support.patience import until
 from tests.support.sample_resources import SUPER, Watch, create_groups, on_sqlite
@@ -61,15 +62,11 @@ __all__ = [
     "s3",
     "s3_store",
     "table",
+    "watch",
 ]
 
 PLANTS = [(f"plant {n:04d}", n) for n in range(400)]
 TOTAL = str(sum(range(400)))
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
 
 
 @pytest.fixture
