@@ -1,6 +1,7 @@
 """Consumers of a manifest: manifests of their own that get each of its runs when processed."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -72,24 +73,10 @@ class Consumers:
         access, name = self.runs.access, ManifestName(of.group, consumer)
         access.require_role(Role.ADMIN, of.group)
         rules.require_valid([("consumer", rules.new_name_problem(consumer))])
-        async for _ in Attempts():
-            source = await self._find_source(of, name)
-            if name.text in _names_of_consumers(source):
-                break
-            made = self._new_consumer(source, name, start)
-            if dry_run:
-                if not await Manifests(access).is_free(name):
-                    raise _name_taken()
-                return made
-            try:
-                await self._insert(source, made)
-            except StaleRead:
-                continue
-            break
-        else:
-            raise Unavailable("Many consumers of the manifest are being made at once.")
-        if not dry_run:
-            await self._fill(source.full_name, name)
+        if dry_run:
+            return await self._preview(of, name, start)
+        source = await self._link(of, name, start)
+        await self._fill(source.full_name, name)
         return await Manifests(access).one(name)
 
     async def remove(self, of: ManifestName, consumer: str, *, dry_run: bool = False) -> Manifest:
@@ -117,6 +104,28 @@ class Consumers:
             for run in runs:
                 if run.processed_at is not None:
                     await self._copy(run, consumer)
+
+    async def _preview(
+        self, of: ManifestName, name: ManifestName, start: ConsumerStart
+    ) -> Manifest:
+        """Return the consumer that stands, or the one that would be made; raises as `_link`."""
+        source, manifests = await self._find_source(of, name), Manifests(self.runs.access)
+        if name.text in _names_of_consumers(source):
+            return await manifests.one(name)
+        if not await manifests.is_free(name):
+            raise _name_taken()
+        return self._new_consumer(source, name, start)
+
+    async def _link(self, of: ManifestName, name: ManifestName, start: ConsumerStart) -> Manifest:
+        """Make the consumer unless the manifest has it; return the manifest as it was read."""
+        async for _ in Attempts():
+            source = await self._find_source(of, name)
+            if name.text in _names_of_consumers(source):
+                return source
+            with suppress(StaleRead):
+                await self._insert(source, self._new_consumer(source, name, start))
+                return source
+        raise Unavailable("Many consumers of the manifest are being made at once.")
 
     async def _find_source(self, of: ManifestName, name: ManifestName) -> Manifest:
         """Find the manifest; raises Invalid and LimitExceeded if it cannot have the consumer."""
