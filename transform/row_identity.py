@@ -1,12 +1,12 @@
 """The identity of the rows that a pipeline keeps: key, time and group, checked for each row."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
 from penstock.transform.problems import MAX_MESSAGE, TransformCode, TransformProblem
+from penstock.transform.timestamps import is_whole_number
 
 MAX_KEY_VALUE: Final = 256
 """Characters of one value of a key."""
@@ -14,15 +14,12 @@ MAX_KEY_VALUE: Final = 256
 TIMES: Final = range(-62_104_060_800_000, 253_339_228_800_000)
 """The years 2 to 9997, in epoch milliseconds: in every zone they lie in the calendar's years."""
 
-_is_whole: Final = re.compile(r"-?[0-9]{1,15}").fullmatch
-
-
 _ISO_YEARS: Final = ("0002", "9997")
 
 
 def _is_usual(cell: str) -> bool:
     """Whether the epoch milliseconds of a cell lie in the years that kept rows may have."""
-    return _is_whole(cell) is not None and int(cell) in TIMES
+    return is_whole_number(cell) is not None and int(cell) in TIMES
 
 
 def _is_usual_iso(cell: str) -> bool:

@@ -14,7 +14,9 @@ FIRST_MOMENT: Final = -62_135_596_800_000
 LAST_MOMENT: Final = 253_402_300_799_999
 """The years 1 to 9999, in epoch milliseconds: those that ISO 8601 writes with four digits."""
 
-_is_whole: Final = re.compile(r"-?[0-9]{1,15}").fullmatch
+is_whole_number: Final = re.compile(r"-?[0-9]{1,15}").fullmatch
+"""Matches a text that is a whole number, of no more digits than any moment has."""
+
 _has_day: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").match
 _NO_MOMENT: Final = "the timestamp is no whole number of milliseconds in the years 1 to 9999"
 
@@ -36,7 +38,7 @@ def iso_text(milliseconds: int) -> str:
 
 def show_moment(milliseconds: str) -> str:
     """Return the text of epoch milliseconds as a time; one that is no such moment stays."""
-    if _is_whole(milliseconds) and FIRST_MOMENT <= int(milliseconds) <= LAST_MOMENT:
+    if is_whole_number(milliseconds) and FIRST_MOMENT <= int(milliseconds) <= LAST_MOMENT:
         return iso_text(int(milliseconds))
     return milliseconds
 

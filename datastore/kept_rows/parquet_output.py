@@ -13,12 +13,10 @@ from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ValueType
 from penstock.transform.plan import TransformPlan
+from penstock.transform.timestamps import FIRST_MOMENT, LAST_MOMENT
 
 MOST_DIGITS: Final = 38
 """Digits of a decimal in Parquet; a column with a number of more has texts."""
-
-_FIRST_MOMENT: Final = -62_135_596_800_000
-_LAST_MOMENT: Final = 253_402_300_799_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def _find_strange_moments(connection: Connection, source: str, names: list[str])
     """Return the columns with a number that is no moment of the years 1 to 9999."""
     if not names:
         return set()
-    limits = f"BETWEEN {_FIRST_MOMENT} AND {_LAST_MOMENT}"
+    limits = f"BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT}"
     checks = [
         f"bool_and(coalesce(TRY_CAST({quote_name(name)} AS BIGINT) {limits}, false)) "
         f"FILTER ({quote_name(name)} IS NOT NULL)"

@@ -25,7 +25,13 @@ from penstock.datastore.kept_rows.columns import (
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
-from penstock.datastore.kept_rows.snapshot import COMMIT, Snapshot, order_of_keys, sort_columns
+from penstock.datastore.kept_rows.snapshot import (
+    COMMIT,
+    NUMBERS,
+    Snapshot,
+    order_of_keys,
+    sort_columns,
+)
 from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.objects.port import Files, delete_below
 from penstock.datastore.records import TimestampForm, ValueType
@@ -36,7 +42,6 @@ from penstock.transform.row_identity import RowIdentity
 
 PARQUET: Final = "application/vnd.apache.parquet"
 LONGEST_LINE: Final = 64 * 1024 * 1024
-NUMBERS: Final = (ValueType.NUMBER, ValueType.TIMESTAMP)
 
 
 class RowsOrigin(NamedTuple):
