@@ -46,8 +46,8 @@ class OutputCuts:
         found: list[OutputPiece] = []
         start = self._cuts[0]
         for cut in (*self._cuts[1:], self._end):
-            is_last = cut is self._end and cut.bytes > start.bytes
-            if is_last or (cut.bytes > start.bytes and cut.bytes - start.bytes >= size):
+            length = cut.bytes - start.bytes
+            if length and (length >= size or cut is self._end):
                 rows = cut.rows - start.rows
                 found.append(OutputPiece(start.bytes, cut.bytes, start.rows, rows))
                 start = cut

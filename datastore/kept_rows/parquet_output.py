@@ -6,9 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
+from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name
 from penstock.datastore.kept_rows.part_files import copy_to_disk
-from penstock.datastore.kept_rows.write_part import PARQUET, read_output_file
+from penstock.datastore.kept_rows.write_part import (
+    PARQUET,
+    copy_rows,
+    output_types,
+    read_output_file,
+)
 from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ValueType
@@ -31,7 +36,7 @@ class ParquetOutput:
 
         Raises Unavailable.
         """
-        types = {step.name: ValueType(step.type.value) for step in plan.steps}
+        types = output_types(plan)
         with self.engine.scratch_files(".csv", ".parquet") as (text, made):
             await copy_to_disk(self.files, source, text)
             write = partial(_write_file, types, read_output_file(text, plan), made)
@@ -51,11 +56,7 @@ def _write_file(
         quote_name(name) if name in texts else _column(name, type, scales.get(name))
         for name, type in types.items()
     ]
-    target = quote_text(str(made))
-    connection.execute(
-        f"COPY (SELECT {', '.join(columns)} FROM {source}) TO {target} "
-        "(FORMAT parquet, COMPRESSION zstd)"
-    )
+    copy_rows(f"SELECT {', '.join(columns)} FROM {source}", made, connection)
 
 
 def _find_scales(connection: Connection, source: str, names: list[str]) -> dict[str, int]:

@@ -160,7 +160,7 @@ def unnumbered_part(
     return RowsPart(
         commit=0,
         file=origin.file,
-        types=_types_of(plan),
+        types=output_types(plan),
         key=tuple(plan.steps[place].name for place in identity.key),
         execution=origin.execution,
         version=origin.version,
@@ -170,7 +170,8 @@ def unnumbered_part(
     )
 
 
-def _types_of(plan: TransformPlan) -> dict[str, ValueType]:
+def output_types(plan: TransformPlan) -> dict[str, ValueType]:
+    """The types of the outputs of a plan by key."""
     return {step.name: ValueType(step.type.value) for step in plan.steps}
 
 
@@ -181,7 +182,7 @@ def output_selection(
 
     They are in the order of their keys, so that a page is read from a small part of a file.
     """
-    types = _types_of(plan)
+    types = output_types(plan)
     names = list(types)
     keys = ", ".join(quote_name(names[place]) for place in identity.key)
     time = "CAST(NULL AS TIMESTAMP)"
@@ -258,6 +259,7 @@ def key_digest(values: str) -> str:
 
 
 def copy_rows(sql: str, target: Path, connection: Connection, given: Sequence[Any] = ()) -> None:
+    """Write the selected rows to a file."""
     path = quote_text(str(target))
     connection.execute(f"COPY ({sql}) TO {path} (FORMAT parquet, COMPRESSION zstd)", list(given))
 
