@@ -74,7 +74,8 @@ def select_page(
 
     One more than the page holds, if there is one.
     """
-    query = _PageQuery(connection, selection, window.size + 1, window.backward)
+    order = order_of_keys(selection.snapshot)
+    query = _PageQuery(connection, selection, order, window.size + 1, window.backward)
     place = None if after is None else query.find_place(PagePlace.parse(after))
     if after is not None and place is None:
         return []
@@ -95,12 +96,9 @@ class _PageQuery:
 
     connection: Connection
     selection: RowSelection
+    order: Sequence[str]
     count: int
     backward: bool
-
-    @property
-    def order(self) -> list[str]:
-        return order_of_keys(self.selection.snapshot)
 
     def find_place(self, row: PagePlace) -> tuple[Any, ...] | None:
         """Find the place of a row in the order, if it stands."""
