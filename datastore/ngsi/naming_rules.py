@@ -7,7 +7,6 @@ stores the documents, and every sink reads them.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import msgspec
@@ -165,7 +164,7 @@ class NamingRules:
         """Replace the name mappings; raises Invalid and keeps the old ones if they are wrong."""
         self._require(Role.ADMIN)
         self.access.work.spend_more(formula_units(len(document)))
-        mapper = await run_in_formula_thread(partial(_read_mapper, document))
+        mapper = await _compile_mapper(document)
         await self._put(MAPPINGS, document)
         return mapper.mappings
 
@@ -173,7 +172,7 @@ class NamingRules:
         """Replace the grouping rules; raises Invalid and keeps the old ones if they are wrong."""
         self._require(Role.ADMIN)
         self.access.work.spend_more(formula_units(len(document)))
-        grouper = await run_in_formula_thread(partial(_read_grouper, document))
+        grouper = await _compile_grouper(document)
         await self._put(GROUPING, document)
         return grouper.rules
 
@@ -211,14 +210,14 @@ async def read_documents(table: Table) -> NamingDocuments:
     return NamingDocuments(*texts)
 
 
-def _read_mapper(document: bytes) -> Mapper:
+async def _compile_mapper(document: bytes) -> Mapper:
     """Read name mappings and compile their patterns, a thousand of which take seconds."""
-    return Mapper.from_mappings(read_mappings(document))
+    return await run_in_formula_thread(lambda: Mapper.from_mappings(read_mappings(document)))
 
 
-def _read_grouper(document: bytes) -> Grouper:
+async def _compile_grouper(document: bytes) -> Grouper:
     """Read grouping rules and compile their patterns."""
-    return Grouper.from_rules(read_rules(document))
+    return await run_in_formula_thread(lambda: Grouper.from_rules(read_rules(document)))
 
 
 async def load_renamer(table: Table, options: SinkOptions) -> Renamer:
@@ -228,9 +227,7 @@ async def load_renamer(table: Table, options: SinkOptions) -> Renamer:
     documents = await read_documents(table)
     mapper, grouper = None, None
     if options.enable_name_mappings and documents.mappings is not None:
-        document = documents.mappings.encode()
-        mapper = await run_in_formula_thread(partial(_read_mapper, document))
+        mapper = await _compile_mapper(documents.mappings.encode())
     if options.enable_grouping and documents.grouping is not None:
-        document = documents.grouping.encode()
-        grouper = await run_in_formula_thread(partial(_read_grouper, document))
+        grouper = await _compile_grouper(documents.grouping.encode())
     return Renamer(mapper, grouper)
