@@ -129,7 +129,7 @@ class Delivery(Generic[T]):
         events = await self._repeat(partial(self._describe_once, describe, self._queue[0]))
         for event in events or ():
             text = msgspec.json.encode(event)
-            sending = await self._repeat(_SendingOf(sender, text).attempt)
+            sending = await self._repeat(_SendAttempts(sender, text).attempt)
             if sending is None:
                 return False
             is_sent = sending is Sending.SENT
@@ -160,7 +160,7 @@ class Delivery(Generic[T]):
 
 
 @dataclass(slots=True)
-class _SendingOf:
+class _SendAttempts:
     """The attempts to send one event."""
 
     sender: Sender
