@@ -8,41 +8,33 @@ from strawberry import UNSET
 from penstock.datastore import records
 from penstock.datastore.formulas.calculations import MAX_SUMMARY
 from penstock.datastore.formulas.transformers import MAX_ENTRIES
-from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import CALCULATION
 from penstock.formula.core.limits import MAX_TEXT
 from penstock.schema.calculations.calculations import Calculation
-from penstock.schema.core.context import Info, input_records
-from penstock.schema.core.descriptions import InputOf
-from penstock.schema.core.failures import (
-    IllegalState,
-    InUse,
-    LimitExceeded,
-    NameTaken,
-    NotFound,
-    NotPermitted,
-    QuotaExceeded,
-    ValidationProblem,
-    VersionConflict,
-)
+from penstock.schema.core.context import input_records
 from penstock.schema.resources.inputs import (
     ContentReader,
     CreateResourceInput,
     DeleteResourceInput,
+    GrantResourceInput,
+    RevokeResourceInput,
     UpdateResourceInput,
     id_field,
     idempotency_key_field,
     return_unchanged,
 )
-from penstock.schema.resources.mutations import (
+from penstock.schema.resources.kind_mutations import (
     CHANGED_DESCRIPTION,
-    GRANT_RULES,
-    REVOKE_RULES,
-    create_resource,
-    delete_resource,
-    grant_resource,
-    revoke_resource,
-    update_resource,
+    CreateFailure,
+    DeleteFailure,
+    GrantFailure,
+    RevokeFailure,
+    UpdateFailure,
+    create_mutation,
+    delete_mutation,
+    grant_mutation,
+    revoke_mutation,
+    update_mutation,
 )
 from penstock.schema.resources.transformers import OutputInput, ParameterInput
 
@@ -103,22 +95,13 @@ class DeleteCalculationInput(DeleteResourceInput):
 
 
 @strawberry.input(description="The calculation to share and the group to share it with.")
-class GrantCalculationInput:
+class GrantCalculationInput(GrantResourceInput):
     id: strawberry.ID = id_field("calculation")
-    group: GroupPath = strawberry.field(
-        description="The path of the group that gains access, together with all groups below it."
-    )
 
 
 @strawberry.input(description="The calculation and the group that loses its grant.")
-class RevokeCalculationInput:
+class RevokeCalculationInput(RevokeResourceInput):
     id: strawberry.ID = id_field("calculation")
-    group: GroupPath = strawberry.field(
-        description=(
-            "The path of the group whose own grant is removed. A grant that the group "
-            "inherits stays."
-        )
-    )
 
 
 @strawberry.type(description="The calculation was created, or found by its idempotency key.")
@@ -158,50 +141,35 @@ class RevokeCalculationPayload:
 
 
 CreateCalculationResult = Annotated[
-    CreateCalculationPayload
-    | NotFound
-    | NotPermitted
-    | ValidationProblem
-    | NameTaken
-    | LimitExceeded
-    | QuotaExceeded
-    | IllegalState,
+    CreateCalculationPayload | CreateFailure,
     strawberry.union(
         "CreateCalculationResult",
         description="The new calculation, or the reason why none was created.",
     ),
 ]
 UpdateCalculationResult = Annotated[
-    UpdateCalculationPayload
-    | NotFound
-    | NotPermitted
-    | ValidationProblem
-    | NameTaken
-    | VersionConflict
-    | LimitExceeded
-    | QuotaExceeded
-    | IllegalState,
+    UpdateCalculationPayload | UpdateFailure,
     strawberry.union(
         "UpdateCalculationResult",
-        description=("The calculation with its new version, or the reason why nothing changed."),
+        description="The calculation with its new version, or the reason why nothing changed.",
     ),
 ]
 DeleteCalculationResult = Annotated[
-    DeleteCalculationPayload | NotFound | NotPermitted | InUse | VersionConflict,
+    DeleteCalculationPayload | DeleteFailure,
     strawberry.union(
         "DeleteCalculationResult",
         description="The deleted calculation, or the reason why it was not deleted.",
     ),
 ]
 GrantCalculationResult = Annotated[
-    GrantCalculationPayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
+    GrantCalculationPayload | GrantFailure,
     strawberry.union(
         "GrantCalculationResult",
         description="The calculation with the grant, or the reason why nothing changed.",
     ),
 ]
 RevokeCalculationResult = Annotated[
-    RevokeCalculationPayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
+    RevokeCalculationPayload | RevokeFailure,
     strawberry.union(
         "RevokeCalculationResult",
         description="The calculation without the grant, or the reason why nothing changed.",
@@ -211,64 +179,35 @@ RevokeCalculationResult = Annotated[
 
 @strawberry.type
 class CalculationMutation:
-    @strawberry.mutation(
-        graphql_type=CreateCalculationResult,
-        description="Create a calculation. The caller must be a contributor at its group.",
+    create_calculation = create_mutation(
+        CALCULATION,
+        CreateCalculationInput,
+        CreateCalculationResult,
+        _CONTENT_READER,
+        lambda created: CreateCalculationPayload(calculation=created),
     )
-    @staticmethod
-    async def create_calculation(
-        info: Info, input: InputOf[CreateCalculationInput]
-    ) -> CreateCalculationPayload:
-        key = input.idempotency_key
-        created = await create_resource(info, CALCULATION, _CONTENT_READER, input, key)
-        return CreateCalculationPayload(calculation=created)
-
-    @strawberry.mutation(
-        graphql_type=UpdateCalculationResult,
-        description=(
-            "Create a new version of a calculation. The caller must be a contributor at the "
-            "group that owns the calculation."
-        ),
+    update_calculation = update_mutation(
+        CALCULATION,
+        UpdateCalculationInput,
+        UpdateCalculationResult,
+        _CONTENT_READER,
+        lambda updated: UpdateCalculationPayload(calculation=updated),
     )
-    @staticmethod
-    async def update_calculation(
-        info: Info, input: InputOf[UpdateCalculationInput]
-    ) -> UpdateCalculationPayload:
-        updated = await update_resource(info, CALCULATION, _CONTENT_READER, input, input.id)
-        return UpdateCalculationPayload(calculation=updated)
-
-    @strawberry.mutation(
-        graphql_type=DeleteCalculationResult,
-        description=(
-            "Delete a calculation with all its versions, unless others use it. The caller must be "
-            "an admin at the group that owns the calculation."
-        ),
+    delete_calculation = delete_mutation(
+        CALCULATION,
+        DeleteCalculationInput,
+        DeleteCalculationResult,
+        lambda deleted: DeleteCalculationPayload(calculation=deleted),
     )
-    @staticmethod
-    async def delete_calculation(
-        info: Info, input: InputOf[DeleteCalculationInput]
-    ) -> DeleteCalculationPayload:
-        deleted = await delete_resource(info, CALCULATION, input, input.id)
-        return DeleteCalculationPayload(calculation=deleted)
-
-    @strawberry.mutation(
-        graphql_type=GrantCalculationResult,
-        description=f"Let a group and all groups below it see and use a calculation. {GRANT_RULES}",
+    grant_calculation = grant_mutation(
+        CALCULATION,
+        GrantCalculationInput,
+        GrantCalculationResult,
+        lambda granted, changed: GrantCalculationPayload(calculation=granted, changed=changed),
     )
-    @staticmethod
-    async def grant_calculation(
-        info: Info, input: InputOf[GrantCalculationInput]
-    ) -> GrantCalculationPayload:
-        granted, changed = await grant_resource(info, CALCULATION, input.id, input.group)
-        return GrantCalculationPayload(calculation=granted, changed=changed)
-
-    @strawberry.mutation(
-        graphql_type=RevokeCalculationResult,
-        description=f"Remove the grant that a group itself has for a calculation. {REVOKE_RULES}",
+    revoke_calculation = revoke_mutation(
+        CALCULATION,
+        RevokeCalculationInput,
+        RevokeCalculationResult,
+        lambda revoked: RevokeCalculationPayload(calculation=revoked),
     )
-    @staticmethod
-    async def revoke_calculation(
-        info: Info, input: InputOf[RevokeCalculationInput]
-    ) -> RevokeCalculationPayload:
-        revoked = await revoke_resource(info, CALCULATION, input.id, input.group)
-        return RevokeCalculationPayload(calculation=revoked)

@@ -2,19 +2,24 @@
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import strawberry
+from strawberry.types.arguments import StrawberryArgumentAnnotation
 from strawberry.types.enum import StrawberryEnumDefinition
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
 
-InputOf: TypeAlias = Annotated[
-    T,
-    strawberry.argument(description="The input of the mutation."),
-]
+_INPUT: Final = "The input of the mutation."
+
+InputOf: TypeAlias = Annotated[T, strawberry.argument(description=_INPUT)]
 """The argument `input` of a mutation: `input: InputOf[CreateGroupInput]`."""
+
+
+def input_argument(input_type: type) -> StrawberryArgumentAnnotation:
+    """Annotate the argument `input` of a mutation that is declared once for several inputs."""
+    return strawberry.argument(description=_INPUT, graphql_type=input_type)
 
 
 def describe_values(enum: type[E], descriptions: Mapping[E, str]) -> None:

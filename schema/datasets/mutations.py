@@ -27,15 +27,10 @@ from penstock.resolvers.datasets import ContentSource
 from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
-    IllegalState,
-    InUse,
     LimitExceeded,
-    NameTaken,
     NotFound,
     NotPermitted,
     QuotaExceeded,
-    ValidationProblem,
-    VersionConflict,
 )
 from penstock.schema.core.files import UploadForm
 from penstock.schema.core.scalars import Long
@@ -44,19 +39,24 @@ from penstock.schema.resources.inputs import (
     ContentReader,
     CreateResourceInput,
     DeleteResourceInput,
+    GrantResourceInput,
+    RevokeResourceInput,
     UpdateResourceInput,
     id_field,
     idempotency_key_field,
 )
-from penstock.schema.resources.mutations import (
+from penstock.schema.resources.kind_mutations import (
     CHANGED_DESCRIPTION,
-    GRANT_RULES,
-    REVOKE_RULES,
-    create_resource,
-    delete_resource,
-    grant_resource,
-    revoke_resource,
-    update_resource,
+    CreateFailure,
+    DeleteFailure,
+    GrantFailure,
+    RevokeFailure,
+    UpdateFailure,
+    create_mutation,
+    delete_mutation,
+    grant_mutation,
+    revoke_mutation,
+    update_mutation,
 )
 
 _CONTENT = (
@@ -220,22 +220,13 @@ class DeleteReferenceDatasetInput(DeleteResourceInput):
 
 
 @strawberry.input(description="The reference dataset to share and the group to share it with.")
-class GrantReferenceDatasetInput:
+class GrantReferenceDatasetInput(GrantResourceInput):
     id: strawberry.ID = id_field("reference dataset")
-    group: GroupPath = strawberry.field(
-        description="The path of the group that gains access, together with all groups below it."
-    )
 
 
 @strawberry.input(description="The reference dataset and the group that loses its grant.")
-class RevokeReferenceDatasetInput:
+class RevokeReferenceDatasetInput(RevokeResourceInput):
     id: strawberry.ID = id_field("reference dataset")
-    group: GroupPath = strawberry.field(
-        description=(
-            "The path of the group whose own grant is removed. A grant that the group "
-            "inherits stays."
-        )
-    )
 
 
 @strawberry.type(description="The reference dataset was created, or found by its idempotency key.")
@@ -281,29 +272,14 @@ class RevokeReferenceDatasetPayload:
 
 
 CreateReferenceDatasetResult = Annotated[
-    CreateReferenceDatasetPayload
-    | NotFound
-    | NotPermitted
-    | ValidationProblem
-    | NameTaken
-    | LimitExceeded
-    | QuotaExceeded
-    | IllegalState,
+    CreateReferenceDatasetPayload | CreateFailure,
     strawberry.union(
         "CreateReferenceDatasetResult",
         description="The new reference dataset, or the reason why none was created.",
     ),
 ]
 UpdateReferenceDatasetResult = Annotated[
-    UpdateReferenceDatasetPayload
-    | NotFound
-    | NotPermitted
-    | ValidationProblem
-    | NameTaken
-    | VersionConflict
-    | LimitExceeded
-    | QuotaExceeded
-    | IllegalState,
+    UpdateReferenceDatasetPayload | UpdateFailure,
     strawberry.union(
         "UpdateReferenceDatasetResult",
         description=(
@@ -312,95 +288,64 @@ UpdateReferenceDatasetResult = Annotated[
     ),
 ]
 DeleteReferenceDatasetResult = Annotated[
-    DeleteReferenceDatasetPayload | NotFound | NotPermitted | InUse | VersionConflict,
+    DeleteReferenceDatasetPayload | DeleteFailure,
     strawberry.union(
         "DeleteReferenceDatasetResult",
         description="The deleted reference dataset, or the reason why it was not deleted.",
     ),
 ]
 GrantReferenceDatasetResult = Annotated[
-    GrantReferenceDatasetPayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
+    GrantReferenceDatasetPayload | GrantFailure,
     strawberry.union(
         "GrantReferenceDatasetResult",
-        description=("The reference dataset with the grant, or the reason why nothing changed."),
+        description="The reference dataset with the grant, or the reason why nothing changed.",
     ),
 ]
 RevokeReferenceDatasetResult = Annotated[
-    RevokeReferenceDatasetPayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
+    RevokeReferenceDatasetPayload | RevokeFailure,
     strawberry.union(
         "RevokeReferenceDatasetResult",
-        description=("The reference dataset without the grant, or the reason why nothing changed."),
+        description="The reference dataset without the grant, or the reason why nothing changed.",
     ),
 ]
 
 
 @strawberry.type
 class ReferenceDatasetMutation:
-    @strawberry.mutation(
-        graphql_type=CreateReferenceDatasetResult,
-        description="Create a reference dataset. The caller must be a contributor at its group.",
+    create_reference_dataset = create_mutation(
+        REFERENCE_DATASET,
+        CreateReferenceDatasetInput,
+        CreateReferenceDatasetResult,
+        _CONTENT_READER,
+        lambda created: CreateReferenceDatasetPayload(reference_dataset=created),
     )
-    @staticmethod
-    async def create_reference_dataset(
-        info: Info, input: InputOf[CreateReferenceDatasetInput]
-    ) -> CreateReferenceDatasetPayload:
-        key = input.idempotency_key
-        created = await create_resource(info, REFERENCE_DATASET, _CONTENT_READER, input, key)
-        return CreateReferenceDatasetPayload(reference_dataset=created)
-
-    @strawberry.mutation(
-        graphql_type=UpdateReferenceDatasetResult,
-        description=(
-            "Create a new version of a reference dataset. The caller must be a contributor "
-            "at the group that owns the reference dataset."
+    update_reference_dataset = update_mutation(
+        REFERENCE_DATASET,
+        UpdateReferenceDatasetInput,
+        UpdateReferenceDatasetResult,
+        _CONTENT_READER,
+        lambda updated: UpdateReferenceDatasetPayload(reference_dataset=updated),
+    )
+    delete_reference_dataset = delete_mutation(
+        REFERENCE_DATASET,
+        DeleteReferenceDatasetInput,
+        DeleteReferenceDatasetResult,
+        lambda deleted: DeleteReferenceDatasetPayload(reference_dataset=deleted),
+    )
+    grant_reference_dataset = grant_mutation(
+        REFERENCE_DATASET,
+        GrantReferenceDatasetInput,
+        GrantReferenceDatasetResult,
+        lambda granted, changed: GrantReferenceDatasetPayload(
+            reference_dataset=granted, changed=changed
         ),
     )
-    @staticmethod
-    async def update_reference_dataset(
-        info: Info, input: InputOf[UpdateReferenceDatasetInput]
-    ) -> UpdateReferenceDatasetPayload:
-        updated = await update_resource(info, REFERENCE_DATASET, _CONTENT_READER, input, input.id)
-        return UpdateReferenceDatasetPayload(reference_dataset=updated)
-
-    @strawberry.mutation(
-        graphql_type=DeleteReferenceDatasetResult,
-        description=(
-            "Delete a reference dataset with all its versions, unless others use it. The caller "
-            "must be an admin at the group that owns the reference dataset."
-        ),
+    revoke_reference_dataset = revoke_mutation(
+        REFERENCE_DATASET,
+        RevokeReferenceDatasetInput,
+        RevokeReferenceDatasetResult,
+        lambda revoked: RevokeReferenceDatasetPayload(reference_dataset=revoked),
     )
-    @staticmethod
-    async def delete_reference_dataset(
-        info: Info, input: InputOf[DeleteReferenceDatasetInput]
-    ) -> DeleteReferenceDatasetPayload:
-        deleted = await delete_resource(info, REFERENCE_DATASET, input, input.id)
-        return DeleteReferenceDatasetPayload(reference_dataset=deleted)
-
-    @strawberry.mutation(
-        graphql_type=GrantReferenceDatasetResult,
-        description=(
-            f"Let a group and all groups below it see and use a reference dataset. {GRANT_RULES}"
-        ),
-    )
-    @staticmethod
-    async def grant_reference_dataset(
-        info: Info, input: InputOf[GrantReferenceDatasetInput]
-    ) -> GrantReferenceDatasetPayload:
-        granted, changed = await grant_resource(info, REFERENCE_DATASET, input.id, input.group)
-        return GrantReferenceDatasetPayload(reference_dataset=granted, changed=changed)
-
-    @strawberry.mutation(
-        graphql_type=RevokeReferenceDatasetResult,
-        description=(
-            f"Remove the grant that a group itself has for a reference dataset. {REVOKE_RULES}"
-        ),
-    )
-    @staticmethod
-    async def revoke_reference_dataset(
-        info: Info, input: InputOf[RevokeReferenceDatasetInput]
-    ) -> RevokeReferenceDatasetPayload:
-        revoked = await revoke_resource(info, REFERENCE_DATASET, input.id, input.group)
-        return RevokeReferenceDatasetPayload(reference_dataset=revoked)
 
     @strawberry.mutation(
         graphql_type=CreateDatasetUploadResult,

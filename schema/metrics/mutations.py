@@ -8,41 +8,33 @@ from strawberry import UNSET
 from penstock.datastore import records
 from penstock.datastore.records import MeasureFunction
 from penstock.datastore.resources.metric_rules import MAX_INPUTS, MAX_UNIT
-from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import METRIC, PIPELINE
-from penstock.schema.core.context import Info, input_records, unset_to_none
-from penstock.schema.core.descriptions import InputOf
-from penstock.schema.core.failures import (
-    IllegalState,
-    InUse,
-    LimitExceeded,
-    NameTaken,
-    NotFound,
-    NotPermitted,
-    QuotaExceeded,
-    ValidationProblem,
-    VersionConflict,
-)
+from penstock.schema.core.context import input_records, unset_to_none
 from penstock.schema.core.relay import parse_global_id
 from penstock.schema.metrics.metrics import Metric
 from penstock.schema.resources.inputs import (
     ContentReader,
     CreateResourceInput,
     DeleteResourceInput,
+    GrantResourceInput,
+    RevokeResourceInput,
     UpdateResourceInput,
     id_field,
     idempotency_key_field,
     return_unchanged,
 )
-from penstock.schema.resources.mutations import (
+from penstock.schema.resources.kind_mutations import (
     CHANGED_DESCRIPTION,
-    GRANT_RULES,
-    REVOKE_RULES,
-    create_resource,
-    delete_resource,
-    grant_resource,
-    revoke_resource,
-    update_resource,
+    CreateFailure,
+    DeleteFailure,
+    GrantFailure,
+    RevokeFailure,
+    UpdateFailure,
+    create_mutation,
+    delete_mutation,
+    grant_mutation,
+    revoke_mutation,
+    update_mutation,
 )
 
 _UNIT = f"The unit of the values, for people, of at most {MAX_UNIT} characters."
@@ -131,22 +123,13 @@ class DeleteMetricInput(DeleteResourceInput):
 
 
 @strawberry.input(description="The metric to share and the group to share it with.")
-class GrantMetricInput:
+class GrantMetricInput(GrantResourceInput):
     id: strawberry.ID = id_field("metric")
-    group: GroupPath = strawberry.field(
-        description="The path of the group that gains access, together with all groups below it."
-    )
 
 
 @strawberry.input(description="The metric and the group that loses its grant.")
-class RevokeMetricInput:
+class RevokeMetricInput(RevokeResourceInput):
     id: strawberry.ID = id_field("metric")
-    group: GroupPath = strawberry.field(
-        description=(
-            "The path of the group whose own grant is removed. A grant that the group "
-            "inherits stays."
-        )
-    )
 
 
 @strawberry.type(description="The metric was created, or found by its idempotency key.")
@@ -186,50 +169,35 @@ class RevokeMetricPayload:
 
 
 CreateMetricResult = Annotated[
-    CreateMetricPayload
-    | NotFound
-    | NotPermitted
-    | ValidationProblem
-    | NameTaken
-    | LimitExceeded
-    | QuotaExceeded
-    | IllegalState,
+    CreateMetricPayload | CreateFailure,
     strawberry.union(
         "CreateMetricResult",
         description="The new metric, or the reason why none was created.",
     ),
 ]
 UpdateMetricResult = Annotated[
-    UpdateMetricPayload
-    | NotFound
-    | NotPermitted
-    | ValidationProblem
-    | NameTaken
-    | VersionConflict
-    | LimitExceeded
-    | QuotaExceeded
-    | IllegalState,
+    UpdateMetricPayload | UpdateFailure,
     strawberry.union(
         "UpdateMetricResult",
-        description=("The metric with its new version, or the reason why nothing changed."),
+        description="The metric with its new version, or the reason why nothing changed.",
     ),
 ]
 DeleteMetricResult = Annotated[
-    DeleteMetricPayload | NotFound | NotPermitted | InUse | VersionConflict,
+    DeleteMetricPayload | DeleteFailure,
     strawberry.union(
         "DeleteMetricResult",
         description="The deleted metric, or the reason why it was not deleted.",
     ),
 ]
 GrantMetricResult = Annotated[
-    GrantMetricPayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
+    GrantMetricPayload | GrantFailure,
     strawberry.union(
         "GrantMetricResult",
         description="The metric with the grant, or the reason why nothing changed.",
     ),
 ]
 RevokeMetricResult = Annotated[
-    RevokeMetricPayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
+    RevokeMetricPayload | RevokeFailure,
     strawberry.union(
         "RevokeMetricResult",
         description="The metric without the grant, or the reason why nothing changed.",
@@ -239,54 +207,35 @@ RevokeMetricResult = Annotated[
 
 @strawberry.type
 class MetricMutation:
-    @strawberry.mutation(
-        graphql_type=CreateMetricResult,
-        description="Create a metric. The caller must be a contributor at its group.",
+    create_metric = create_mutation(
+        METRIC,
+        CreateMetricInput,
+        CreateMetricResult,
+        _CONTENT_READER,
+        lambda created: CreateMetricPayload(metric=created),
     )
-    @staticmethod
-    async def create_metric(info: Info, input: InputOf[CreateMetricInput]) -> CreateMetricPayload:
-        key = input.idempotency_key
-        created = await create_resource(info, METRIC, _CONTENT_READER, input, key)
-        return CreateMetricPayload(metric=created)
-
-    @strawberry.mutation(
-        graphql_type=UpdateMetricResult,
-        description=(
-            "Create a new version of a metric. The caller must be a contributor at the "
-            "group that owns the metric."
-        ),
+    update_metric = update_mutation(
+        METRIC,
+        UpdateMetricInput,
+        UpdateMetricResult,
+        _CONTENT_READER,
+        lambda updated: UpdateMetricPayload(metric=updated),
     )
-    @staticmethod
-    async def update_metric(info: Info, input: InputOf[UpdateMetricInput]) -> UpdateMetricPayload:
-        updated = await update_resource(info, METRIC, _CONTENT_READER, input, input.id)
-        return UpdateMetricPayload(metric=updated)
-
-    @strawberry.mutation(
-        graphql_type=DeleteMetricResult,
-        description=(
-            "Delete a metric with all its versions, unless others use it. The caller must be an "
-            "admin at the group that owns the metric."
-        ),
+    delete_metric = delete_mutation(
+        METRIC,
+        DeleteMetricInput,
+        DeleteMetricResult,
+        lambda deleted: DeleteMetricPayload(metric=deleted),
     )
-    @staticmethod
-    async def delete_metric(info: Info, input: InputOf[DeleteMetricInput]) -> DeleteMetricPayload:
-        deleted = await delete_resource(info, METRIC, input, input.id)
-        return DeleteMetricPayload(metric=deleted)
-
-    @strawberry.mutation(
-        graphql_type=GrantMetricResult,
-        description=f"Let a group and all groups below it see and use a metric. {GRANT_RULES}",
+    grant_metric = grant_mutation(
+        METRIC,
+        GrantMetricInput,
+        GrantMetricResult,
+        lambda granted, changed: GrantMetricPayload(metric=granted, changed=changed),
     )
-    @staticmethod
-    async def grant_metric(info: Info, input: InputOf[GrantMetricInput]) -> GrantMetricPayload:
-        granted, changed = await grant_resource(info, METRIC, input.id, input.group)
-        return GrantMetricPayload(metric=granted, changed=changed)
-
-    @strawberry.mutation(
-        graphql_type=RevokeMetricResult,
-        description=f"Remove the grant that a group itself has for a metric. {REVOKE_RULES}",
+    revoke_metric = revoke_mutation(
+        METRIC,
+        RevokeMetricInput,
+        RevokeMetricResult,
+        lambda revoked: RevokeMetricPayload(metric=revoked),
     )
-    @staticmethod
-    async def revoke_metric(info: Info, input: InputOf[RevokeMetricInput]) -> RevokeMetricPayload:
-        revoked = await revoke_resource(info, METRIC, input.id, input.group)
-        return RevokeMetricPayload(metric=revoked)

@@ -6,20 +6,9 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import PIPELINE
 from penstock.schema.core.context import Info, unset_to_none
-from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
-    IllegalState,
-    InUse,
-    LimitExceeded,
-    NameTaken,
-    NotFound,
-    NotPermitted,
-    QuotaExceeded,
-    ValidationProblem,
-    VersionConflict,
     settle_failure,
 )
 from penstock.schema.core.relay import parse_key
@@ -30,20 +19,25 @@ from penstock.schema.resources.inputs import (
     ContentReader,
     CreateResourceInput,
     DeleteResourceInput,
+    GrantResourceInput,
+    RevokeResourceInput,
     UpdateResourceInput,
     id_field,
     idempotency_key_field,
 )
-from penstock.schema.resources.mutations import (
+from penstock.schema.resources.kind_mutations import (
     CHANGED_DESCRIPTION,
-    GRANT_RULES,
-    REVOKE_RULES,
-    create_resource,
+    CreateFailure,
+    DeleteFailure,
+    GrantFailure,
+    RevokeFailure,
+    UpdateFailure,
+    create_mutation,
     create_resources,
-    delete_resource,
-    grant_resource,
-    revoke_resource,
-    update_resource,
+    delete_mutation,
+    grant_mutation,
+    revoke_mutation,
+    update_mutation,
 )
 from penstock.schema.resources.transformers import TransformerInput
 
@@ -107,22 +101,13 @@ class DeletePipelineInput(DeleteResourceInput):
 
 
 @strawberry.input(description="The pipeline to share and the group to share it with.")
-class GrantPipelineInput:
+class GrantPipelineInput(GrantResourceInput):
     id: strawberry.ID = id_field("pipeline")
-    group: GroupPath = strawberry.field(
-        description="The path of the group that gains access, together with all groups below it."
-    )
 
 
 @strawberry.input(description="The pipeline and the group that loses its grant.")
-class RevokePipelineInput:
+class RevokePipelineInput(RevokeResourceInput):
     id: strawberry.ID = id_field("pipeline")
-    group: GroupPath = strawberry.field(
-        description=(
-            "The path of the group whose own grant is removed. A grant that the group "
-            "inherits stays."
-        )
-    )
 
 
 @strawberry.type(description="The pipeline was created, or found by its idempotency key.")
@@ -162,14 +147,7 @@ class RevokePipelinePayload:
 
 
 CreatePipelineResult = Annotated[
-    CreatePipelinePayload
-    | NotFound
-    | NotPermitted
-    | ValidationProblem
-    | NameTaken
-    | LimitExceeded
-    | QuotaExceeded
-    | IllegalState,
+    CreatePipelinePayload | CreateFailure,
     strawberry.union(
         "CreatePipelineResult",
         description="The new pipeline, or the reason why none was created.",
@@ -177,36 +155,28 @@ CreatePipelineResult = Annotated[
 ]
 _CREATE_MEMBERS = get_args(get_args(CreatePipelineResult)[0])
 UpdatePipelineResult = Annotated[
-    UpdatePipelinePayload
-    | NotFound
-    | NotPermitted
-    | ValidationProblem
-    | NameTaken
-    | VersionConflict
-    | LimitExceeded
-    | QuotaExceeded
-    | IllegalState,
+    UpdatePipelinePayload | UpdateFailure,
     strawberry.union(
         "UpdatePipelineResult",
         description="The pipeline with its new version, or the reason why nothing changed.",
     ),
 ]
 DeletePipelineResult = Annotated[
-    DeletePipelinePayload | NotFound | NotPermitted | InUse | VersionConflict,
+    DeletePipelinePayload | DeleteFailure,
     strawberry.union(
         "DeletePipelineResult",
         description="The deleted pipeline, or the reason why it was not deleted.",
     ),
 ]
 GrantPipelineResult = Annotated[
-    GrantPipelinePayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
+    GrantPipelinePayload | GrantFailure,
     strawberry.union(
         "GrantPipelineResult",
         description="The pipeline with the grant, or the reason why nothing changed.",
     ),
 ]
 RevokePipelineResult = Annotated[
-    RevokePipelinePayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
+    RevokePipelinePayload | RevokeFailure,
     strawberry.union(
         "RevokePipelineResult",
         description="The pipeline without the grant, or the reason why nothing changed.",
@@ -216,17 +186,13 @@ RevokePipelineResult = Annotated[
 
 @strawberry.type
 class PipelineMutation:
-    @strawberry.mutation(
-        graphql_type=CreatePipelineResult,
-        description="Create a pipeline. The caller must be a contributor at its group.",
+    create_pipeline = create_mutation(
+        PIPELINE,
+        CreatePipelineInput,
+        CreatePipelineResult,
+        _CONTENT_READER,
+        lambda created: CreatePipelinePayload(pipeline=created),
     )
-    @staticmethod
-    async def create_pipeline(
-        info: Info, input: InputOf[CreatePipelineInput]
-    ) -> CreatePipelinePayload:
-        key = input.idempotency_key
-        created = await create_resource(info, PIPELINE, _CONTENT_READER, input, key)
-        return CreatePipelinePayload(pipeline=created)
 
     @strawberry.mutation(
         graphql_type=list[CreatePipelineResult | None],
@@ -246,8 +212,7 @@ class PipelineMutation:
             strawberry.argument(description="The pipelines to create, at most 100."),
         ],
     ) -> list[object]:
-        keyed = [(input, input.idempotency_key) for input in inputs]
-        created = await create_resources(info, PIPELINE, _CONTENT_READER, keyed)
+        created = await create_resources(info, PIPELINE, _CONTENT_READER, inputs)
         return [
             settle_failure(one, _CREATE_MEMBERS, info)
             if isinstance(one, Exception)
@@ -255,53 +220,29 @@ class PipelineMutation:
             for one in created
         ]
 
-    @strawberry.mutation(
-        graphql_type=UpdatePipelineResult,
-        description=(
-            "Create a new version of a pipeline. The caller must be a contributor at the "
-            "group that owns the pipeline."
-        ),
+    update_pipeline = update_mutation(
+        PIPELINE,
+        UpdatePipelineInput,
+        UpdatePipelineResult,
+        _CONTENT_READER,
+        lambda updated: UpdatePipelinePayload(pipeline=updated),
+        _keep_timestamps,
     )
-    @staticmethod
-    async def update_pipeline(
-        info: Info, input: InputOf[UpdatePipelineInput]
-    ) -> UpdatePipelinePayload:
-        await _keep_timestamps(info, input)
-        updated = await update_resource(info, PIPELINE, _CONTENT_READER, input, input.id)
-        return UpdatePipelinePayload(pipeline=updated)
-
-    @strawberry.mutation(
-        graphql_type=DeletePipelineResult,
-        description=(
-            "Delete a pipeline with all its versions, unless others use it. The caller must be an "
-            "admin at the group that owns the pipeline."
-        ),
+    delete_pipeline = delete_mutation(
+        PIPELINE,
+        DeletePipelineInput,
+        DeletePipelineResult,
+        lambda deleted: DeletePipelinePayload(pipeline=deleted),
     )
-    @staticmethod
-    async def delete_pipeline(
-        info: Info, input: InputOf[DeletePipelineInput]
-    ) -> DeletePipelinePayload:
-        deleted = await delete_resource(info, PIPELINE, input, input.id)
-        return DeletePipelinePayload(pipeline=deleted)
-
-    @strawberry.mutation(
-        graphql_type=GrantPipelineResult,
-        description=f"Let a group and all groups below it see and use a pipeline. {GRANT_RULES}",
+    grant_pipeline = grant_mutation(
+        PIPELINE,
+        GrantPipelineInput,
+        GrantPipelineResult,
+        lambda granted, changed: GrantPipelinePayload(pipeline=granted, changed=changed),
     )
-    @staticmethod
-    async def grant_pipeline(
-        info: Info, input: InputOf[GrantPipelineInput]
-    ) -> GrantPipelinePayload:
-        granted, changed = await grant_resource(info, PIPELINE, input.id, input.group)
-        return GrantPipelinePayload(pipeline=granted, changed=changed)
-
-    @strawberry.mutation(
-        graphql_type=RevokePipelineResult,
-        description=f"Remove the grant that a group itself has for a pipeline. {REVOKE_RULES}",
+    revoke_pipeline = revoke_mutation(
+        PIPELINE,
+        RevokePipelineInput,
+        RevokePipelineResult,
+        lambda revoked: RevokePipelinePayload(pipeline=revoked),
     )
-    @staticmethod
-    async def revoke_pipeline(
-        info: Info, input: InputOf[RevokePipelineInput]
-    ) -> RevokePipelinePayload:
-        revoked = await revoke_resource(info, PIPELINE, input.id, input.group)
-        return RevokePipelinePayload(pipeline=revoked)

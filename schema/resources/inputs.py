@@ -44,6 +44,22 @@ class ContentWithFile(Protocol):
 ContentLoader = Callable[[Context, Any], Awaitable[ContentWithFile]]
 
 
+def id_field(noun: str) -> Any:
+    """Make the field with the global id of a resource."""
+    return strawberry.field(description=f"The global id of the {noun}.")
+
+
+def idempotency_key_field(noun: str) -> Any:
+    """Make the field with the key that makes a repeated create safe."""
+    return strawberry.field(
+        default=UNSET,
+        description=(
+            "A key that makes it safe to send the request again: the same key with the same "
+            f"input gives the same {noun} for a day."
+        ),
+    )
+
+
 @strawberry.input
 class CreateResourceInput:
     """The common fields of inputs that create a resource; not a type of the schema itself."""
@@ -62,6 +78,17 @@ class CreateResourceInput:
         default=UNSET,
         description=f"{_ACTIVE_FROM} The default is the time of the creation.",
     )
+
+
+class KeyedCreateInput(Protocol):
+    """A `CreateResourceInput` with the idempotency key, which each kind adds after its own fields.
+
+    The order of fields is part of the schema, and inherited fields come first.
+    """
+
+    group: GroupPath | None
+    active_from: DateTime | None
+    idempotency_key: strawberry.ID | None
 
 
 @strawberry.input
@@ -86,6 +113,7 @@ class UpdateResourceInput:
         description=f"{_ACTIVE_FROM} The default is now, or that of the version before if this is "
         "still to come; null is now.",
     )
+    id: strawberry.ID = id_field("resource")
 
 
 @strawberry.input
@@ -106,21 +134,29 @@ class DeleteResourceInput:
             "is gone: they cannot run until they are changed."
         ),
     )
+    id: strawberry.ID = id_field("resource")
 
 
-def id_field(noun: str) -> Any:
-    """Make the field with the global id of a resource."""
-    return strawberry.field(description=f"The global id of the {noun}.")
+@strawberry.input
+class GrantResourceInput:
+    """The common fields of inputs that grant access; not a type of the schema itself."""
+
+    id: strawberry.ID = id_field("resource")
+    group: GroupPath = strawberry.field(
+        description="The path of the group that gains access, together with all groups below it."
+    )
 
 
-def idempotency_key_field(noun: str) -> Any:
-    """Make the field with the key that makes a repeated create safe."""
-    return strawberry.field(
-        default=UNSET,
+@strawberry.input
+class RevokeResourceInput:
+    """The common fields of inputs that revoke a grant; not a type of the schema itself."""
+
+    id: strawberry.ID = id_field("resource")
+    group: GroupPath = strawberry.field(
         description=(
-            "A key that makes it safe to send the request again: the same key with the same "
-            f"input gives the same {noun} for a day."
-        ),
+            "The path of the group whose own grant is removed. A grant that the group "
+            "inherits stays."
+        )
     )
 
 
@@ -142,7 +178,7 @@ class ContentReader:
     problem: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
     file: tuple[str, ContentLoader] | None = None
 
-    async def read_new(self, context: Context, input: CreateResourceInput) -> ResourceInput:
+    async def read_new(self, context: Context, input: KeyedCreateInput) -> ResourceInput:
         """Read the fields of a new resource."""
         fields = {
             name: read(unset_to_none(getattr(input, name))) for name, read in self._readers.items()
@@ -166,7 +202,7 @@ class ContentReader:
     async def _read_with_file(
         self,
         context: Context,
-        input: CreateResourceInput | UpdateResourceInput,
+        input: KeyedCreateInput | UpdateResourceInput,
         fields: dict[str, Any],
     ) -> ResourceInput:
         problems = self._input_problems(input)
@@ -179,9 +215,7 @@ class ContentReader:
             {**fields, name: brought.content}, [*problems, *brought.problems], brought.file
         )
 
-    def _input_problems(
-        self, input: CreateResourceInput | UpdateResourceInput
-    ) -> list[FieldProblem]:
+    def _input_problems(self, input: KeyedCreateInput | UpdateResourceInput) -> list[FieldProblem]:
         """Return the problems that the fields, once read, cannot show."""
         nulls = [FieldProblem([name], "must not be null") for name in self._forbidden_nulls(input)]
         found = {
@@ -189,7 +223,7 @@ class ContentReader:
         }
         return nulls + [FieldProblem([name], message) for name, message in found.items() if message]
 
-    def _forbidden_nulls(self, input: CreateResourceInput | UpdateResourceInput) -> list[str]:
+    def _forbidden_nulls(self, input: KeyedCreateInput | UpdateResourceInput) -> list[str]:
         names = ("name", *self.required, "state")
         return [name for name in names if getattr(input, name, UNSET) is None]
 
