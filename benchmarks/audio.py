@@ -13,7 +13,8 @@ import msgspec
 
 from benchmarks.audio_library import ALBUM, TRACKS, draft, fill, listener, open_store, storage
 from benchmarks.peers.results_page import replace_between_marks
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 
 EVERYTHING = 100_000

@@ -17,7 +17,8 @@ from penstock.datastore.listening.records import Play
 from penstock.datastore.listening.ruled_entries import RuledRequest
 from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.playlists.rules import PlaylistRule, TrackFilter, TrackOrder
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window, walk_pages
 
 NAME = "browsing costs"

@@ -9,8 +9,9 @@ from penstock.datastore.audio.add_tracks import TrackDraft
 from penstock.datastore.audio.object_keys import upload_key
 from penstock.datastore.audio.records import Audio, AudioFile, AudioFormat, Tags
 from penstock.datastore.roles import Caller
+from penstock.datastore.session import Session
 from penstock.datastore.sqlite.table import SqliteTable
-from penstock.datastore.store import Session, Store
+from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import Units
 from penstock.datastore.table.limits import item_size
 from penstock.datastore.table.port import Query

@@ -19,7 +19,8 @@ from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.jobs.jobs import Job, JobState
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset, ValueType
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.formula.core.datasets import KeyedRows
 from tests.datastore.datasets.sample_datasets import lookup_dataset
 from tests.support.sample_resources import SUPER, USA, create_groups

@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple
 
 from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.resources.reading import ListRequest
+from penstock.datastore.session import Session
 from penstock.datastore.sqlite.table import SqliteTable
-from penstock.datastore.store import Session, Store
+from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.tag_search.tags import TagFilter

@@ -30,8 +30,9 @@ from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.rows import Event, items_of
 from penstock.datastore.ngsi.run_log import SINK_CALLER
 from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.session import Session
 from penstock.datastore.sqlite.table import SqliteTable
-from penstock.datastore.store import Session, Store
+from penstock.datastore.store import Store
 
 BEGIN: Final = datetime(2026, 1, 1, tzinfo=UTC)
 MONTH: Final = 31

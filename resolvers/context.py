@@ -8,8 +8,9 @@ import msgspec
 from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.clock import Clock
 from penstock.datastore.resources.changes import RowChanges
-from penstock.datastore.roles import Caller
-from penstock.datastore.store import Session, Store
+from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import Units
 from penstock.datastore.table.session_table import ReadConsistency, WrittenRow
 from penstock.resolvers.consistency import open_token, seal_token
@@ -34,7 +35,8 @@ class Context(msgspec.Struct, frozen=True):
     """The objects of one request; only `cursors` and `changes` are shared with other requests.
 
     `cursors` seals positions in lists, and `changes` reports changes of rows to subscriptions.
-    `known` are the rows in the client's consistency token.
+    `known` are the rows in the client's consistency token. `system` is the store itself if
+    the caller is an administrator of `/`, for reports on the whole installation.
     """
 
     session: Session
@@ -43,6 +45,7 @@ class Context(msgspec.Struct, frozen=True):
     changes: RowChanges
     clock: Clock
     known: tuple[WrittenRow, ...] = ()
+    system: Store | None = None
     turns: ListTurns = msgspec.field(default_factory=ListTurns)
 
     @classmethod
@@ -69,7 +72,8 @@ class Context(msgspec.Struct, frozen=True):
             known = open_token(cursors, token, store.clock.now())
             reads = ReadConsistency(consistent=True, written=tuple(row.key for row in known))
         session = store.open_session(caller, work, reads, address)
-        return cls(session, Loaders(session), cursors, changes, store.clock, known)
+        system = store if caller.has_role(Role.ADMIN, ROOT) else None
+        return cls(session, Loaders(session), cursors, changes, store.clock, known, system)
 
     @property
     def consistency_token(self) -> str | None:

@@ -23,7 +23,7 @@ from penstock.datastore.records import Group, Resource
 from penstock.datastore.resources.reading import LazyResource, ListRequest
 from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import ResourceRepository, Session
+from penstock.datastore.session import ResourceRepository, Session
 from penstock.datastore.table.instrumentation import WatchBatch
 from penstock.datastore.table.items import Projection
 from penstock.datastore.table.layout import KindDefinition

@@ -10,7 +10,8 @@ from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.listed_rows import list_items
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import execution_item
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Item, Put
 
 _BATCH = 25

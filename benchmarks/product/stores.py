@@ -14,7 +14,7 @@ from benchmarks.product.operations import GROUPS, Subjects
 from penstock.datastore.executions.group_listing import GroupExecutions
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.datastore.table.pages import Window
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.samples.seeding import SEEDER

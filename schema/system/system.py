@@ -141,7 +141,7 @@ class SystemQuery:
     )
     @staticmethod
     async def system(info: Info) -> System | None:
-        store = info.context.session.open_system()
+        store = info.context.system
         if store is None:
             return None
         queue, jobs = await store.read_queues()

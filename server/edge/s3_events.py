@@ -17,7 +17,8 @@ from starlette.routing import Route
 
 from penstock.datastore.errors import ErrorCode, ExpectedFailure, PenstockError
 from penstock.datastore.objects.port import KEY_BYTES
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.schema.engine.cost import BODY_BYTES
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authenticator

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from starlette.responses import Response
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.server.opensubsonic.answers import Fields, SubsonicCode, SubsonicError
 from penstock.server.opensubsonic.elements import ALBUM, ARTIST
 from penstock.server.opensubsonic.parameters import Parameters

@@ -9,7 +9,7 @@ from penstock.datastore.audio.records import Album, Artist, Audio
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Annotation, Kind
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 
 ALBUM: Final = "al-"
 ARTIST: Final = "ar-"

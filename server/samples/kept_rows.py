@@ -25,7 +25,8 @@ from penstock.datastore.records import (
     ValueType,
 )
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import METRIC, PIPELINE
 
 NAME: Final = "energy:monthly"

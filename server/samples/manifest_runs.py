@@ -7,7 +7,7 @@ from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.manifest.delete import delete_run
 from penstock.datastore.manifest.import_runs import SourceItem
 from penstock.datastore.manifest.records import ManifestName, Run, RunName
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.server.samples.catalogue import GROUPS
 
 MANIFEST = ManifestName(GROUPS[0], "snowplow")

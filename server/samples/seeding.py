@@ -12,7 +12,8 @@ from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import ResourceRepository, Session, Store
+from penstock.datastore.session import ResourceRepository, Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import walk_pages
 from penstock.server.samples.calculations import sample_calculations
 from penstock.server.samples.catalogue import GROUPS, SampleResource, sample_pipelines

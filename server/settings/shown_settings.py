@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pydantic import SecretStr
 
-from penstock.datastore.store import ShownSetting
+from penstock.datastore.store_parts import ShownSetting
 from penstock.server.settings.invalid_settings import PREFIX
 from penstock.server.settings.secure_urls import HIDDEN, hide_credentials
 from penstock.server.settings.settings import Settings

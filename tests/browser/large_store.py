@@ -18,8 +18,9 @@ from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.listed_rows import list_items
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.executions.rows import execution_item
+from penstock.datastore.session import Session
 from penstock.datastore.sqlite.table import SqliteTable
-from penstock.datastore.store import Session, Store
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import EXECUTION_COUNT
 from penstock.datastore.table.port import Delete, Put
 from penstock.server.samples.catalogue import GROUPS, sample_pipelines

@@ -27,7 +27,8 @@ from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.records import Pipeline
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.tag_search.tags import TagFilter
 from penstock.transform.outcome import RowCounts

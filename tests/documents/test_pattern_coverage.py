@@ -9,7 +9,7 @@ from typing import NamedTuple, get_origin, get_type_hints
 
 import pytest
 
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from tests.documents import (
     test_audio,
     test_calculations,

@@ -20,8 +20,9 @@ from uvloop import new_event_loop
 from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import ROOT, GroupPath, covers
+from penstock.datastore.session import Session
 from penstock.datastore.sqlite.table import SqliteTable
-from penstock.datastore.store import Session, Store
+from penstock.datastore.store import Store
 from penstock.datastore.tag_search.tags import TagFilter
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import (

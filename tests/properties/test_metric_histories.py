@@ -29,7 +29,8 @@ from penstock.datastore.records import (
     ValueType,
 )
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import ANN, finished_execution, pipeline_in
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import NORTHWEST, SUPER, USA, Watch, create_groups

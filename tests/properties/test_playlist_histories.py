@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.datastore.playlists.change_target import ChangeTarget
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from tests.datastore.playlists.sample_playlists import (
     add_tracks,
     drift,

@@ -22,8 +22,9 @@ from penstock.datastore.errors import (
 )
 from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, covers, parent
+from penstock.datastore.session import Session
 from penstock.datastore.sqlite.table import SqliteTable
-from penstock.datastore.store import Session, Store
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import KINDS, KindDefinition
 from penstock.datastore.table.pages import Window
 from tests.properties.store_model import KnownResource, Model

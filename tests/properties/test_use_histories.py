@@ -14,7 +14,8 @@ from penstock.datastore.errors import InUse, Invalid, NameTaken
 from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.records import Calculation
 from penstock.datastore.roles import Caller, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from tests.datastore.resources.test_calculation_refs import rewrite, save
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import (

@@ -17,7 +17,8 @@ from penstock.datastore.records import (
     ValueType,
 )
 from penstock.datastore.resources.changes import RowChanges
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.formula.checking.renaming import NewName, rename
 from penstock.formula.syntax import parser
 from penstock.resolvers import formula_names

@@ -22,7 +22,8 @@ from penstock.datastore.records import (
 )
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import (
     CALCULATION,
     KINDS,

@@ -9,7 +9,7 @@ from penstock.datastore.manifest.consumers import ConsumerStart
 from penstock.datastore.manifest.records import Manifest
 from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.retry_rules import DEFAULT_ATTEMPTS, RetryRules
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.server.commands.manifest.context import (
     Batch,
     ChangeOptions,

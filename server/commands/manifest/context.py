@@ -14,7 +14,7 @@ from penstock.datastore.manifest.transitions import Transition
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parse_group_path
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.server.auth.claims import user_id_from
 from penstock.server.commands.manifest.printing import change_answer, manifests_answer
 from penstock.server.commands.options import StoreOptions

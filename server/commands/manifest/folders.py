@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from penstock.datastore.manifest.folders import RunFolders
 from penstock.datastore.manifest.records import ManifestName, Run
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.server.commands.manifest.context import (
     Batch,
     ManifestOptions,

@@ -15,7 +15,7 @@ from penstock.datastore.manifest.import_runs import (
     read_lines,
     read_typed,
 )
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.server.commands.manifest.context import ManifestOptions, run_with_session
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode

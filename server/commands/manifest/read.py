@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunEvent, RunState
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.datastore.table.pages import Slice, Window
 from penstock.server.commands.manifest.context import (
     ManifestOptions,

@@ -8,7 +8,7 @@ from cyclopts.validators import Number
 from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.records import Run, Stage
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.server.commands.manifest.context import (
     Batch,
     ChangeOptions,

@@ -11,7 +11,8 @@ from penstock.datastore.errors import ExpectedFailure, NotFound, NotPermitted
 from penstock.datastore.records import Pipeline
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, are_on_one_line
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import (

@@ -8,7 +8,8 @@ from penstock.datastore.errors import RateLimited
 from penstock.datastore.executions.group_listing import GroupExecutions
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import Units
 from penstock.datastore.table.pages import Window
 from penstock.datastore.tag_search.tags import TagFilter

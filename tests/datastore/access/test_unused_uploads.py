@@ -16,7 +16,8 @@ from penstock.datastore.errors import QuotaExceeded
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_uploads import TAGS, open_files, single_chunk, sound
 from tests.datastore.executions.sample_executions import (

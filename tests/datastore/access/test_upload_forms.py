@@ -8,7 +8,8 @@ import pytest
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.objects.port import NO_FILES
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_uploads import open_files
 from tests.support.consistency_check import contents

@@ -7,7 +7,8 @@ from penstock.datastore.datasets.csv import CsvLimits
 from penstock.datastore.datasets.files import draft_content
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from tests.datastore.datasets.sample_datasets import lookup_dataset
 from tests.datastore.executions.sample_executions import put_file
 from tests.support.sample_resources import USA

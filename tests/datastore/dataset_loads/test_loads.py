@@ -36,7 +36,8 @@ from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.records import ReferenceDataset, State
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from tests.datastore.dataset_loads.sample_loads import (
     COLUMNS,
     CSV,

@@ -2,7 +2,7 @@
 
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 
 
 async def lookup_dataset(

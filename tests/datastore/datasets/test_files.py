@@ -33,7 +33,8 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
 from penstock.datastore.roles import ROOT, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key
 from tests.datastore.executions.sample_executions import put_file
 from tests.support.consistency_check import contents, faults

@@ -16,7 +16,8 @@ from penstock.datastore.records import Calculation, Output, Parameter, State, Va
 from penstock.datastore.resources.dataset_prefetch import MAX_DATASETS, MAX_FIELDS
 from penstock.datastore.resources.version_labels.labels import VersionName
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET
 from penstock.datastore.table.port import Update
 from penstock.formula.core.limits import MAX_BATCH_STEPS

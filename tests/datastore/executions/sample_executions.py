@@ -23,7 +23,8 @@ from penstock.datastore.records import (
     ValueType,
 )
 from penstock.datastore.roles import Caller, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, caller, create_groups, draft
 

@@ -12,7 +12,8 @@ from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import output_key
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import Calculation, Parameter, Pipeline
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CALCULATION, PIPELINE
 from tests.datastore.datasets.sample_datasets import lookup_dataset
 from tests.datastore.executions.lookup_pipelines import factor_calculation, lookup_transformer

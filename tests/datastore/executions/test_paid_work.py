@@ -28,7 +28,8 @@ from penstock.datastore.records import (
     Transformer,
     ValueType,
 )
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.formula.syntax import parser
 from penstock.transform.outcome import FULL
 from tests.support.sample_resources import SUPER, USA, create_groups, on_sqlite

@@ -11,7 +11,8 @@ from penstock.datastore.executions.group_listing import GroupExecutions, TimeSpa
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Caller, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from tests.datastore.executions.sample_executions import begin_execution, finished_execution
 from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, on_sqlite

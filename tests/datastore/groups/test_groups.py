@@ -16,7 +16,8 @@ from penstock.datastore.errors import (
 )
 from penstock.datastore.records import Group, GroupCounts
 from penstock.datastore.roles import ROOT, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Key
 from tests.support.consistency_check import contents, faults

@@ -12,7 +12,8 @@ from penstock.datastore.errors import PenstockError
 from penstock.datastore.history.rows import Action, HistoryEntry
 from penstock.datastore.records import GroupRole, State
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.layout import KINDS, KindDefinition
 from penstock.datastore.table.pages import Window

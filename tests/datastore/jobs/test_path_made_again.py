@@ -16,7 +16,8 @@ from penstock.datastore.quotas.amounts import NOTHING
 from penstock.datastore.quotas.usage import sum_group, sum_user
 from penstock.datastore.records import GroupCounts, Resource
 from penstock.datastore.roles import Caller, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import KINDS, PIPELINE
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table

@@ -16,7 +16,8 @@ from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.open_rows import QUERY_UNITS
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Caller, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.kept_rows.plants import SUM, run_file
 from tests.support.loop_clock import let_tasks_run, pass_time

@@ -9,7 +9,8 @@ from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.listening.ruled_entries import RuledRequest
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.rules import PlaylistRule, TrackFilter, TrackOrder
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import ANN, BOB, add
 from tests.support.sample_resources import Watch
 

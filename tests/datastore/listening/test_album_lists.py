@@ -10,7 +10,8 @@ import pytest
 from penstock.datastore.audio.records import Album
 from penstock.datastore.clock import Clock
 from penstock.datastore.listening.records import Play
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table import pages
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import Table

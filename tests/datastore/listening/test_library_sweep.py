@@ -19,7 +19,8 @@ from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.library_sweep import REST
 from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.objects.port import Files
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.datastore.text import escape
 from tests.datastore.audio.sample_library import ANN, BOB, add, drift, library_rows

@@ -18,7 +18,8 @@ from penstock.datastore.listening import rename_things
 from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.playlists.change_target import ChangeTarget
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import BOB, add, drift, listener
 from tests.datastore.playlists.sample_playlists import open_session

@@ -11,7 +11,8 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
 from penstock.datastore.listening.records import Annotation, Favourite, Kind, Play, PlayQueue
 from penstock.datastore.listening.repository import Listening
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import PLAY_QUEUE
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table, Update

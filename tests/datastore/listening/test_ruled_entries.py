@@ -13,7 +13,8 @@ from penstock.datastore.listening import ruled_entries
 from penstock.datastore.listening.ruled_entries import RuledEntries, RuledRequest
 from penstock.datastore.playlists.records import Entry
 from penstock.datastore.playlists.rules import PlaylistRule, TrackFilter, TrackOrder
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import ANN, BOB

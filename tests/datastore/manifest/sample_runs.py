@@ -14,7 +14,7 @@ from penstock.datastore.manifest.records import (
 )
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import Claim, Fail, MarkLoaded, MarkProcessed, Reload
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Attributes, Key, Table
 from tests.support.consistency_check import contents

@@ -22,7 +22,8 @@ from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import Fail, MarkLoaded, MarkProcessed, Retry
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import ROOT, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Operation, Table
 from tests.datastore.manifest.sample_runs import (

@@ -13,7 +13,8 @@ from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Item, Key, Table
 from tests.datastore.manifest.sample_runs import (

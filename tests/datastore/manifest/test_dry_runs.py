@@ -42,7 +42,8 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.datastore.work_reports import RunReport
 from tests.datastore.manifest.sample_runs import (

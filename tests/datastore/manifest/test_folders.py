@@ -15,7 +15,8 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import ROOT, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table

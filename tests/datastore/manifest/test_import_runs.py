@@ -24,7 +24,8 @@ from penstock.datastore.manifest.import_runs import (
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import Action, ManifestName, RunState
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.manifest.legacy_table import make_manifest_table
 from tests.datastore.manifest.sample_runs import (

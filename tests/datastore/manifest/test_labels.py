@@ -12,7 +12,8 @@ from penstock.datastore.manifest.records import Action, Run, RunState
 from penstock.datastore.manifest.transitions import SetLabels, Skip
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import (

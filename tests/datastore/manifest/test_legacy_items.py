@@ -22,7 +22,8 @@ from penstock.datastore.manifest.transitions import (
     Skip,
     Unskip,
 )
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from tests.datastore.manifest.legacy_reader import TYPES, parse
 from tests.datastore.manifest.sample_runs import (
     LOAD,

@@ -11,7 +11,8 @@ from penstock.datastore.manifest.records import ManifestName, RunName, RunState
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import Claim, Reload
 from penstock.datastore.roles import ROOT, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import (

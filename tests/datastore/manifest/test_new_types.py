@@ -7,7 +7,8 @@ import pytest
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
 from penstock.datastore.manifest.transitions import Fail, MarkLoaded, MarkProcessed, Skip
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import LOAD, SNOW, TRANSFORM, claim, discover, run_name

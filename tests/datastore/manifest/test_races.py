@@ -15,7 +15,8 @@ from penstock.datastore.errors import IllegalState, LeaseLost, Unavailable
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import Action, Run, RunState, Stage
 from penstock.datastore.manifest.transitions import Claim, MarkLoaded, MarkProcessed
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from penstock.datastore.tag_search.search import run_together

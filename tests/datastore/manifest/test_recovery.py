@@ -26,7 +26,8 @@ from penstock.datastore.manifest.transitions import Fail
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import (

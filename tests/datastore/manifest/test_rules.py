@@ -20,7 +20,8 @@ from penstock.datastore.manifest.transitions import (
     Transition,
     Unskip,
 )
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import NAME, SNOW, TRANSFORM, claim, discover, run_name
 from tests.support.consistency_check import contents

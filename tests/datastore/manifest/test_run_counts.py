@@ -12,7 +12,8 @@ from penstock.datastore.manifest.delete import delete_manifest, delete_runs
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.manifest.rows import key_of_run
 from penstock.datastore.recount import CountDifference, Recount
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key, Table, Update
 from tests.datastore.manifest.sample_runs import SNOW, discover, run_faults, run_name
 from tests.support.consistency_check import contents, faults

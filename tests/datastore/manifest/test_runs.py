@@ -20,7 +20,8 @@ from penstock.datastore.manifest.transitions import (
     Unskip,
 )
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Key, Table
 from tests.datastore.manifest.sample_runs import (

@@ -12,7 +12,8 @@ from penstock.datastore.errors import Invalid, NotFound
 from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import KINDS, NAME_WORD, PIPELINE, KindDefinition
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Put

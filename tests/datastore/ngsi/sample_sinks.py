@@ -25,7 +25,8 @@ from penstock.datastore.ngsi.run_log import ITEMS
 from penstock.datastore.ngsi.sink import NotificationSink, SinkContext, open_sink
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.roles import Caller
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Item, Query, Range, Table
 from penstock.datastore.text import escape
 from penstock.server.auth.claims import roles_from

@@ -11,7 +11,8 @@ from penstock.datastore.playlists.delete import write_in_batches
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.rows import entry_item, header_key
 from penstock.datastore.roles import Caller
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Put, Table, Update
 from tests.datastore.audio.sample_library import draft

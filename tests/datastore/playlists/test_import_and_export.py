@@ -20,7 +20,8 @@ from penstock.datastore.playlists.formats.files import read, write
 from penstock.datastore.playlists.import_playlist import ImportOptions, UnmatchedEntry
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.track_matching import TrackIndex, TrackMatch
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from tests.datastore.playlists.sample_playlists import (
     ANN,
     BOB,

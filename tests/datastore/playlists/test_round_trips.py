@@ -6,7 +6,8 @@ import pytest
 
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.playlists.change_target import ChangeTarget
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.playlists.sample_playlists import ANN, add_tracks, ids, make_mix, open_session

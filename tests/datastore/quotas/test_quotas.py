@@ -13,7 +13,8 @@ from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.quotas.usage import kept_key, sum_group, sum_user
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE
 from penstock.datastore.table.port import Key, Update
 from tests.support.consistency_check import contents, faults

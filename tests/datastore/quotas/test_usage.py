@@ -12,7 +12,8 @@ from penstock.datastore.quotas.usage import sum_group, sum_user
 from penstock.datastore.records import Resource
 from penstock.datastore.recount import CountDifference
 from penstock.datastore.roles import ROOT
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import KINDS, PIPELINE, REFERENCE_DATASET, KindDefinition
 from penstock.datastore.table.port import Delete, Key, Table, Update
 from penstock.datastore.table.schema_marker import place_marker

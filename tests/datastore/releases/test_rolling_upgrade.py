@@ -7,7 +7,8 @@ import pytest
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import PIPELINE, row
 from penstock.datastore.table.port import Key, Put, Update
 from penstock.datastore.table.schema_marker import (

@@ -10,7 +10,8 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CALCULATION, LISTED, PIPELINE, KindDefinition
 from penstock.datastore.table.port import INDEX_HASH, Key, Query, Table
 from penstock.datastore.table.schema_marker import SchemaMarker, place_marker

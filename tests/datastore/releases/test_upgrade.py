@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.records import Transformer
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CALCULATION, PIPELINE
 from penstock.datastore.table.port import Key
 from penstock.datastore.table.schema_marker import (

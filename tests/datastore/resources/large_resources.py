@@ -9,7 +9,8 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.items import version_item
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.pages import Window

@@ -19,7 +19,8 @@ from penstock.datastore.records import (
     ValueType,
 )
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Batch, Page, Query, Table
 from penstock.formula.core.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
 from tests.support.stores import open_table

@@ -10,7 +10,8 @@ from penstock.datastore.formulas.calculations import calculation_identity
 from penstock.datastore.records import Calculation
 from penstock.datastore.resources.calculation_refs import read_callees
 from penstock.datastore.roles import GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CALCULATION
 from penstock.formula.checking.calculation_library import find_cycle
 from penstock.formula.checking.check import Surroundings

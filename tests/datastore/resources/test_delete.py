@@ -8,7 +8,8 @@ import pytest
 
 from penstock.datastore.errors import NotFound, VersionConflict
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import KindDefinition
 from tests.datastore.resources.large_resources import (
     add_versions,

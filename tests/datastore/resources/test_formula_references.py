@@ -7,7 +7,8 @@ import pytest
 from penstock.datastore.errors import Invalid
 from penstock.datastore.records import Calculation, Reference
 from penstock.datastore.resources.version_labels.labels import VersionName
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CALCULATION
 from tests.datastore.datasets.sample_datasets import lookup_dataset
 from tests.datastore.resources.test_calculation_refs import rewrite, save

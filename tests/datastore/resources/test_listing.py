@@ -12,7 +12,8 @@ from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.resources.reading import FILTERED_AT_ONCE, ListRequest
 from penstock.datastore.roles import ROOT, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.tag_search.tags import TagFilter
 from tests.support.sample_resources import (

@@ -8,7 +8,8 @@ from penstock.datastore.errors import Invalid, NameTaken, NotFound
 from penstock.datastore.records import Tag
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, GroupPath
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Batch, Table

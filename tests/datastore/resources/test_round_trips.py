@@ -8,7 +8,8 @@ from penstock.datastore.errors import NameTaken
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.roles import ROOT, GroupPath
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from penstock.datastore.tag_search.tags import TagFilter

@@ -10,7 +10,8 @@ import pytest
 from penstock.datastore.errors import LimitExceeded, NotFound, VersionConflict
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import ROOT, GroupPath
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import GRANT, PIPELINE, KindDefinition
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Delete, Item, Key, Put

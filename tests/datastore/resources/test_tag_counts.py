@@ -13,7 +13,8 @@ from penstock.datastore.errors import Invalid, NotFound
 from penstock.datastore.records import TagKey, TagValue
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.tag_search.tags import tag_map
 from tests.datastore.resources.test_listing import by_tags, tagged_pipeline

@@ -8,7 +8,8 @@ import pytest
 
 from penstock.datastore.records import TagKey, TagValue
 from penstock.datastore.roles import ROOT, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (

@@ -11,7 +11,8 @@ from penstock.datastore.errors import InUse, Invalid, NotFound, NotPermitted
 from penstock.datastore.records import Calculation, Pipeline, Resource, State, Transformer
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.roles import ROOT, GroupPath, Role
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import PIPELINE, USE_COUNT
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.schema_marker import place_marker

@@ -7,7 +7,8 @@ import pytest
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Pipeline, PipelineVersion
 from penstock.datastore.resources.versions import VersionsRequest
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
 from tests.support.sample_resources import (
     EU,

@@ -9,7 +9,8 @@ import pytest
 
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table

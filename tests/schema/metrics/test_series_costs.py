@@ -11,7 +11,7 @@ from penstock.datastore.errors import RateLimited
 from penstock.datastore.kept_rows.metric_series import SeriesRequest, SeriesTotals
 from penstock.datastore.kept_rows.read_totals import Every, Total
 from penstock.datastore.kept_rows.repository import KeptRows, SnapshotTotals
-from penstock.datastore.store import Session
+from penstock.datastore.session import Session
 from penstock.datastore.table.layout import METRIC
 from penstock.schema.core.relay import parse_global_id
 from tests.schema.kept_rows.energy import keep_energy

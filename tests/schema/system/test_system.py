@@ -10,7 +10,8 @@ import pytest
 from penstock.datastore.clock import Clock
 from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.ngsi.intake.in_flight import SinkBacklog
-from penstock.datastore.store import ShownSetting, Store
+from penstock.datastore.store import Store
+from penstock.datastore.store_parts import ShownSetting
 from tests.datastore.executions.sample_executions import plant_pipeline, ready_execution
 from tests.support.graphql_client import Ask, as_caller
 from tests.support.sample_resources import Watch

@@ -27,7 +27,8 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, Invalid, LimitExceeded, NotFound
 from penstock.datastore.listening.library_sweep import REST
 from penstock.datastore.objects.port import Files
-from penstock.datastore.store import Session, Store
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import ALBUM
 from penstock.datastore.table.port import Item, Table, Update
 from tests.datastore.audio.sample_library import ANN, BOB, add, drift
