@@ -4,13 +4,13 @@ import strawberry
 from strawberry.schema.config import StrawberryConfig
 
 from penstock.schema.audio.artwork import ArtworkMutation
-from penstock.schema.audio.library import AudioQuery
 from penstock.schema.audio.listening_mutations import ListeningMutation
 from penstock.schema.audio.mutations import AudioMutation
 from penstock.schema.audio.old_storage_names import OldStorageMutation
 from penstock.schema.audio.playlist_files import PlaylistFileMutation
 from penstock.schema.audio.playlist_mutations import PlaylistMutation
 from penstock.schema.audio.playlists import Playlist, PlaylistQuery
+from penstock.schema.audio.queries import AudioQuery
 from penstock.schema.audio.renaming import RenamingMutation
 from penstock.schema.audio.storages import Storage, StorageMutation, StorageQuery
 from penstock.schema.audio.tracks import Album, Artist, Audio
@@ -40,8 +40,10 @@ from penstock.schema.groups.api_keys import ApiKeyMutation
 from penstock.schema.groups.groups import Group, GroupMutation, GroupQuery
 from penstock.schema.groups.viewer import ViewerQuery
 from penstock.schema.kept_rows.rows import KeptRow
-from penstock.schema.manifest.mutations import RunMutation
-from penstock.schema.manifest.runs import Manifest, Run, RunQuery
+from penstock.schema.manifest.manifest_mutations import ManifestMutation
+from penstock.schema.manifest.queries import RunQuery
+from penstock.schema.manifest.run_mutations import RunMutation
+from penstock.schema.manifest.runs import Manifest, Run
 from penstock.schema.metrics.metrics import Metric, MetricQuery, MetricVersion
 from penstock.schema.metrics.mutations import MetricMutation
 from penstock.schema.ngsi.mutations import NgsiMutation
@@ -108,6 +110,7 @@ class Mutation(
     OldStorageMutation,
     JobMutation,
     RunMutation,
+    ManifestMutation,
     NgsiMutation,
 ):
     pass

@@ -1,6 +1,6 @@
 """The mutations of manifest runs, one for each action on a run, and their results."""
 
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, TypeAlias
 
 import strawberry
 
@@ -18,7 +18,9 @@ from penstock.schema.core.failures import (
     ValidationProblem,
 )
 from penstock.schema.manifest import inputs
-from penstock.schema.manifest.runs import Manifest, Run
+from penstock.schema.manifest.runs import Run
+
+TransitionFailure: TypeAlias = NotFound | NotPermitted | ValidationProblem | IllegalState
 
 
 class TransitionInput(Protocol):
@@ -139,114 +141,49 @@ class ResetRunPayload:
     )
 
 
-@strawberry.type(description="The result of deleting a manifest.")
-class DeleteManifestPayload:
-    manifest: records.Manifest = strawberry.field(
-        graphql_type=Manifest, description="The manifest as it was before it was deleted."
-    )
-
-
-@strawberry.type(description="The result of making a consumer of a manifest.")
-class CreateRunConsumerPayload:
-    manifest: records.Manifest = strawberry.field(
-        graphql_type=Manifest, description="The consumer's own manifest."
-    )
-
-
-@strawberry.type(description="The result of removing a consumer of a manifest.")
-class RemoveRunConsumerPayload:
-    manifest: records.Manifest = strawberry.field(
-        graphql_type=Manifest,
-        description="The manifest that was the consumer's, which keeps its runs.",
-    )
-
-
-@strawberry.type(description="The result of setting the rules of retries of a manifest.")
-class SetManifestRetriesPayload:
-    manifest: records.Manifest = strawberry.field(
-        graphql_type=Manifest, description="The manifest with its new rules."
-    )
-
-
 DiscoverRunResult = Annotated[
     DiscoverRunPayload | NotFound | NotPermitted | ValidationProblem | LimitExceeded,
     strawberry.union("DiscoverRunResult", description=_RESULT),
 ]
 ClaimRunResult = Annotated[
-    ClaimRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
-    strawberry.union("ClaimRunResult", description=_RESULT),
+    ClaimRunPayload | TransitionFailure, strawberry.union("ClaimRunResult", description=_RESULT)
 ]
 HeartbeatRunResult = Annotated[
-    HeartbeatRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    HeartbeatRunPayload | TransitionFailure,
     strawberry.union("HeartbeatRunResult", description=_RESULT),
 ]
 MarkRunProcessedResult = Annotated[
-    MarkRunProcessedPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    MarkRunProcessedPayload | TransitionFailure,
     strawberry.union("MarkRunProcessedResult", description=_RESULT),
 ]
 MarkRunLoadedResult = Annotated[
-    MarkRunLoadedPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    MarkRunLoadedPayload | TransitionFailure,
     strawberry.union("MarkRunLoadedResult", description=_RESULT),
 ]
 FailRunResult = Annotated[
-    FailRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
-    strawberry.union("FailRunResult", description=_RESULT),
+    FailRunPayload | TransitionFailure, strawberry.union("FailRunResult", description=_RESULT)
 ]
 SkipRunResult = Annotated[
-    SkipRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
-    strawberry.union("SkipRunResult", description=_RESULT),
+    SkipRunPayload | TransitionFailure, strawberry.union("SkipRunResult", description=_RESULT)
 ]
 UnskipRunResult = Annotated[
-    UnskipRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
-    strawberry.union("UnskipRunResult", description=_RESULT),
+    UnskipRunPayload | TransitionFailure, strawberry.union("UnskipRunResult", description=_RESULT)
 ]
 SetRunTagsResult = Annotated[
     SetRunTagsPayload | NotFound | NotPermitted | ValidationProblem,
     strawberry.union("SetRunTagsResult", description=_RESULT),
 ]
 RetryRunResult = Annotated[
-    RetryRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
-    strawberry.union("RetryRunResult", description=_RESULT),
+    RetryRunPayload | TransitionFailure, strawberry.union("RetryRunResult", description=_RESULT)
 ]
 ReloadRunResult = Annotated[
-    ReloadRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
-    strawberry.union("ReloadRunResult", description=_RESULT),
+    ReloadRunPayload | TransitionFailure, strawberry.union("ReloadRunResult", description=_RESULT)
 ]
 RecoverRunResult = Annotated[
-    RecoverRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
-    strawberry.union("RecoverRunResult", description=_RESULT),
+    RecoverRunPayload | TransitionFailure, strawberry.union("RecoverRunResult", description=_RESULT)
 ]
 ResetRunResult = Annotated[
-    ResetRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
-    strawberry.union("ResetRunResult", description=_RESULT),
-]
-CreateRunConsumerResult = Annotated[
-    CreateRunConsumerPayload | NotFound | NotPermitted | ValidationProblem | LimitExceeded,
-    strawberry.union(
-        "CreateRunConsumerResult",
-        description="The manifest of the consumer, or the reason why there is none.",
-    ),
-]
-RemoveRunConsumerResult = Annotated[
-    RemoveRunConsumerPayload | NotFound | NotPermitted,
-    strawberry.union(
-        "RemoveRunConsumerResult",
-        description="The manifest of the former consumer, or the reason why nothing changed.",
-    ),
-]
-SetManifestRetriesResult = Annotated[
-    SetManifestRetriesPayload | NotFound | NotPermitted | ValidationProblem,
-    strawberry.union(
-        "SetManifestRetriesResult",
-        description="The manifest with its new rules, or the reason why nothing changed.",
-    ),
-]
-DeleteManifestResult = Annotated[
-    DeleteManifestPayload | NotFound | NotPermitted | IllegalState,
-    strawberry.union(
-        "DeleteManifestResult",
-        description="The deleted manifest, or the reason why it was not deleted.",
-    ),
+    ResetRunPayload | TransitionFailure, strawberry.union("ResetRunResult", description=_RESULT)
 ]
 
 
@@ -403,67 +340,3 @@ class RunMutation:
             info.context, name, output, reason, force=force, dry_run=dry_run
         )
         return ResetRunPayload(run=reset, deleted=False)
-
-    @strawberry.mutation(
-        graphql_type=CreateRunConsumerResult,
-        description="Make a consumer of a manifest: a manifest of its own that gets each run as "
-        "soon as it is processed. While `isFilled` is false, repeat the mutation to copy more of "
-        "the earlier runs. The caller must be an admin of the group.",
-    )
-    @staticmethod
-    async def create_run_consumer(
-        info: Info, input: InputOf[inputs.CreateRunConsumerInput]
-    ) -> CreateRunConsumerPayload:
-        made = await run_resolvers.create_consumer(
-            info.context,
-            input.manifest_name(info),
-            input.consumer,
-            input.start,
-            dry_run=bool(input.dry_run),
-        )
-        return CreateRunConsumerPayload(manifest=made)
-
-    @strawberry.mutation(
-        graphql_type=RemoveRunConsumerResult,
-        description="Give a consumer no more runs of a manifest. The consumer's own manifest "
-        "stays. The caller must be an admin of the group.",
-    )
-    @staticmethod
-    async def remove_run_consumer(
-        info: Info, input: InputOf[inputs.RemoveRunConsumerInput]
-    ) -> RemoveRunConsumerPayload:
-        removed = await run_resolvers.remove_consumer(
-            info.context,
-            input.manifest_name(info),
-            input.consumer,
-            dry_run=bool(input.dry_run),
-        )
-        return RemoveRunConsumerPayload(manifest=removed)
-
-    @strawberry.mutation(
-        graphql_type=SetManifestRetriesResult,
-        description="Set how often, and after which delays, workers can try the failed runs of a "
-        "manifest again. The caller must be an admin of its group.",
-    )
-    @staticmethod
-    async def set_manifest_retries(
-        info: Info, input: InputOf[inputs.SetManifestRetriesInput]
-    ) -> SetManifestRetriesPayload:
-        changed = await run_resolvers.set_retries(
-            info.context, input.manifest_name(info), input.rules(), dry_run=bool(input.dry_run)
-        )
-        return SetManifestRetriesPayload(manifest=changed)
-
-    @strawberry.mutation(
-        graphql_type=DeleteManifestResult,
-        description="Delete a manifest that contains no runs. The caller must be an admin of its "
-        "group.",
-    )
-    @staticmethod
-    async def delete_manifest(
-        info: Info, input: InputOf[inputs.DeleteManifestInput]
-    ) -> DeleteManifestPayload:
-        deleted = await info.context.session.manifests.delete(
-            input.manifest_name(info), dry_run=bool(input.dry_run)
-        )
-        return DeleteManifestPayload(manifest=deleted)
