@@ -126,18 +126,8 @@ async def _reads(store: Store, share: float) -> list[Row]:
             await read(lambda v: v.audio.lists.audios(Window(size=50))),
             " in 1 call",
         ),
-        Row(
-            "3 an artist with 20 tracks, RCU",
-            "0.5, ids only",
-            1.0,
-            await read(by("artist")),
-        ),
-        Row(
-            "4 an album with 10 tracks, RCU",
-            "0.5, in no order",
-            0.5,
-            await read(by("album")),
-        ),
+        Row("3 an artist with 20 tracks, RCU", "0.5, ids only", 1.0, await read(by("artist"))),
+        Row("4 an album with 10 tracks, RCU", "0.5, in no order", 0.5, await read(by("album"))),
         Row(
             "5 a bucket with all tracks, RCU",
             "203",

@@ -98,11 +98,7 @@ async def run(count: int, rounds: int) -> dict[str, Measure]:
         for title, name in HAS.items():
             plain = ListRequest(group=USA, name=name)
             for asked, more in ((plain, ""), (replace(plain, tags=half), ", and a tag")):
-                results[title + more] = await measure(
-                    store,
-                    partial(read_page, asked),
-                    rounds,
-                )
+                results[title + more] = await measure(store, partial(read_page, asked), rounds)
         await table.close()
     return results
 

@@ -60,10 +60,7 @@ async def compare(world: World, tags: Sequence[TagTerm], limit: int) -> Answer:
 
 
 async def search_our_way(
-    table: PostingsTable,
-    tags: Sequence[TagTerm],
-    limit: int,
-    groups: Sequence[GroupPath] = (ROOT,),
+    table: PostingsTable, tags: Sequence[TagTerm], limit: int, groups: Sequence[GroupPath] = (ROOT,)
 ) -> tuple[list[str], Cost]:
     """The newest `limit` ids with all tags in the groups, and the cost of the search."""
     measured = CostMeteredTable(table)

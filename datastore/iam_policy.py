@@ -49,12 +49,7 @@ BUCKET: Final = ("s3:ListBucket", "s3:ListBucketMultipartUploads")
 """Includes the permission of HeadBucket; without it S3 answers 403 for a file that does not
 exist."""
 BUCKET_SETUP: Final = ("s3:GetBucketCORS",)
-FILES: Final = (
-    "s3:AbortMultipartUpload",
-    "s3:DeleteObject",
-    "s3:GetObject",
-    "s3:PutObject",
-)
+FILES: Final = ("s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject")
 """A signed URL permits no more than its signer may do."""
 VAULT: Final = ("kms:Decrypt", "kms:Encrypt")
 ROLES: Final = ("sts:AssumeRole",)
@@ -129,12 +124,7 @@ def _table(name: str, region: str | None, account: str | None) -> str:
 
 
 def _statement(sid: str, actions: Sequence[str], *resources: str) -> Statement:
-    return {
-        "Sid": sid,
-        "Effect": "Allow",
-        "Action": sorted(actions),
-        "Resource": list(resources),
-    }
+    return {"Sid": sid, "Effect": "Allow", "Action": sorted(actions), "Resource": list(resources)}
 
 
 def _key_arn(key: str, region: str | None, account: str | None) -> str:

@@ -70,10 +70,7 @@ class CompiledFormula:
         return self._routine.source
 
     def run(
-        self,
-        row: Row,
-        datasets: Datasets = _NO_DATA,
-        earlier: Mapping[str, Scalar] = _NO_EARLIER,
+        self, row: Row, datasets: Datasets = _NO_DATA, earlier: Mapping[str, Scalar] = _NO_EARLIER
     ) -> Value:
         """Return the value for a row or raise FormulaFailure; REF reads `earlier`."""
         work = WorkMeter() if self._routine.metered else None

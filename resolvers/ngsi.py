@@ -22,11 +22,7 @@ from penstock.datastore.ngsi.reading.aggregates import (
     aggregate_samples,
 )
 from penstock.datastore.ngsi.reading.charts import MAX_POINTS
-from penstock.datastore.ngsi.reading.downsampling import (
-    MIN_POINTS,
-    Downsampling,
-    downsample,
-)
+from penstock.datastore.ngsi.reading.downsampling import MIN_POINTS, Downsampling, downsample
 from penstock.datastore.ngsi.reading.followers import follow_series
 from penstock.datastore.ngsi.reading.positions import Area, Position
 from penstock.datastore.ngsi.reading.series import Sample, TimeSpan

@@ -89,8 +89,7 @@ class MetricEvent:
         description="The global id of the metric; null for RESET."
     )
     metric: records.Metric | None = strawberry.field(
-        graphql_type=Metric | None,
-        description="The metric as it is now; null unless it CHANGED.",
+        graphql_type=Metric | None, description="The metric as it is now; null unless it CHANGED."
     )
     position: str = strawberry.field(description=POSITION)
 
@@ -197,8 +196,7 @@ class ListSubscription:
     )
     @staticmethod
     def job_progress(
-        info: Info,
-        id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
+        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
     ) -> AsyncIterator[JobRecord]:
         return info.context.session.jobs.follow(info.context.changes, parse_key("Job", id))
 

@@ -34,8 +34,7 @@ class Subscription(ListSubscription):
     )
     @staticmethod
     def pipeline_changed(
-        info: Info,
-        id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
+        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
     ) -> AsyncIterator[records.Pipeline]:
         return follow_resource(
             info.context.session.repository(PIPELINE).reading,
@@ -70,8 +69,7 @@ class Subscription(ListSubscription):
     )
     @staticmethod
     def metric_values_changed(
-        info: Info,
-        id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
+        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
     ) -> AsyncIterator[records.Metric]:
         following = info.context.session.follow_rows(info.context.changes)
         return following.of_metric(parse_key("Metric", id))
@@ -85,8 +83,7 @@ class Subscription(ListSubscription):
     )
     @staticmethod
     def execution_progress(
-        info: Info,
-        id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
+        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
     ) -> AsyncIterator[ExecutionRecord]:
         return follow_execution(
             info.context.session.executions.reading,

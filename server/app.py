@@ -39,12 +39,7 @@ from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
 from penstock.server.edge import local_files, ngsi_notifications
 from penstock.server.edge.audio_streams import audio_stream_routes
-from penstock.server.edge.graphql import (
-    AdmittedOperation,
-    GraphQLApp,
-    OpenContext,
-    OperationReader,
-)
+from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp, OpenContext, OperationReader
 from penstock.server.edge.health import health_routes
 from penstock.server.edge.ngsi_notifications import NotifyApp
 from penstock.server.edge.rate_limit import (
@@ -207,10 +202,7 @@ class Runtime:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings,
-    store: Store,
-    identity: DevIdentity | None,
-    runtime: Runtime | None = None,
+    settings: Settings, store: Store, identity: DevIdentity | None, runtime: Runtime | None = None
 ) -> AsyncIterator[Starlette]:
     """Build the application over an open store; its pages can act as `identity`."""
     runtime = Runtime(streams_of(settings)) if runtime is None else runtime

@@ -25,10 +25,7 @@ NO_PAGE: Final = f"Penstock answers GraphQL at {GRAPHQL_PATH}; its pages are off
 
 
 def page_routes(
-    settings: Settings,
-    identity: DevIdentity | None,
-    limits: Limits,
-    file_origins: Sequence[str],
+    settings: Settings, identity: DevIdentity | None, limits: Limits, file_origins: Sequence[str]
 ) -> list[BaseRoute]:
     """Return the pages and what leads to them; without any, `/` says in a line what is served.
 

@@ -16,11 +16,7 @@ def places_read(*root: str) -> list[str]:
     """Return the places in tests below a folder that read a clock while they are imported."""
     with TemporaryFile() as output, TemporaryFile() as errors:
         program = start_program(
-            "tests.collected_clocks",
-            *root,
-            variables=environment(),
-            output=output,
-            errors=errors,
+            "tests.collected_clocks", *root, variables=environment(), output=output, errors=errors
         )
         code = program.wait(HUNG_SECONDS)
         output.seek(0)

@@ -130,11 +130,7 @@ class _ColumnNames:
 
 
 def _places(
-    headings: Sequence[str],
-    columns: Sequence[Column],
-    names: _ColumnNames,
-    *,
-    ignores_extra: bool,
+    headings: Sequence[str], columns: Sequence[Column], names: _ColumnNames, *, ignores_extra: bool
 ) -> tuple[int | None, ...]:
     places: dict[int, int] = {}
     for place, heading in enumerate(headings):

@@ -14,14 +14,7 @@ from rich.progress import Progress
 
 from benchmarks.peers.competitors import Interpreters, LaunchOptions, Peer, peers
 from benchmarks.peers.emulator import NoEmulator, fill, run_emulator
-from benchmarks.peers.environments import (
-    NotInstalled,
-    bun,
-    go_server,
-    node,
-    python_of,
-    versions_of,
-)
+from benchmarks.peers.environments import NotInstalled, bun, go_server, node, python_of, versions_of
 from benchmarks.peers.load_generator import WrongAnswer
 from benchmarks.peers.processes import NotStarted, cores, stay_on
 from benchmarks.peers.query_shapes import SHAPES

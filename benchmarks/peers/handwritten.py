@@ -73,14 +73,7 @@ class Handwritten:
         rows = (await self._table.query(Query(partition=LIST, limit=first))).items
         item, tag = _typename(document, "Item"), _typename(document, "Tag")
         return {
-            "items": [
-                {
-                    **_scalars(document, row),
-                    "tags": _tags(row, tag),
-                    **item,
-                }
-                for row in rows
-            ]
+            "items": [{**_scalars(document, row), "tags": _tags(row, tag), **item} for row in rows]
         }
 
     async def owners(self, document: Document, first: int) -> Json:

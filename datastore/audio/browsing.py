@@ -16,13 +16,7 @@ from penstock.datastore.audio.tracks import TrackReader, link_of
 from penstock.datastore.errors import NotFound
 from penstock.datastore.table.items import read_all
 from penstock.datastore.table.layout import AUDIO, AUDIO_BY_ALBUM, AUDIO_BY_ARTIST, Row
-from penstock.datastore.table.pages import (
-    Slice,
-    Window,
-    query_pages,
-    read_records,
-    slice_sorted,
-)
+from penstock.datastore.table.pages import Slice, Window, query_pages, read_records, slice_sorted
 from penstock.datastore.table.port import Attributes, Query, Range
 
 T = TypeVar("T")

@@ -16,13 +16,7 @@ from msgspec import structs
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.change_log.log_reader import LogReader
-from penstock.datastore.change_log.rows import (
-    RETENTION,
-    Change,
-    ChangeKind,
-    groups_of,
-    moment_of,
-)
+from penstock.datastore.change_log.rows import RETENTION, Change, ChangeKind, groups_of, moment_of
 from penstock.datastore.clock import Clock
 from penstock.datastore.periodic import try_once
 from penstock.datastore.table.port import Table

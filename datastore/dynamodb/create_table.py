@@ -9,11 +9,7 @@ from typing import Any, TypeAlias
 from penstock.datastore import errors
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import Attempts
-from penstock.datastore.dynamodb.safeguards import (
-    Safeguards,
-    read_safeguards,
-    switch_on_recovery,
-)
+from penstock.datastore.dynamodb.safeguards import Safeguards, read_safeguards, switch_on_recovery
 from penstock.datastore.dynamodb.wire import Raw
 from penstock.datastore.errors import RequestRefused
 from penstock.datastore.table.port import INDEX, INDEX_HASH, TTL

@@ -53,11 +53,7 @@ class RawClient:
 
 @asynccontextmanager
 async def open_raw_client(
-    session: AioSession,
-    region: str,
-    endpoint_url: str,
-    key: AccessKey | None,
-    limits: ClientLimits,
+    session: AioSession, region: str, endpoint_url: str, key: AccessKey | None, limits: ClientLimits
 ) -> AsyncIterator[RawClient]:
     """Open a client; without a key, credentials come from AWS's ordinary chain."""
     credentials = await session.get_credentials() if key is None else AioCredentials(*key)

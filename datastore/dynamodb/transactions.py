@@ -28,10 +28,7 @@ from penstock.datastore.table.port import (
 
 
 async def transact(
-    client: DynamoDBClient,
-    table: str,
-    attempts: Attempts,
-    operations: Sequence[Operation],
+    client: DynamoDBClient, table: str, attempts: Attempts, operations: Sequence[Operation]
 ) -> None:
     """Do all operations or none."""
     request = {

@@ -62,16 +62,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
 from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
-from penstock.datastore.table.port import (
-    AllOf,
-    Compare,
-    Exists,
-    Item,
-    Key,
-    Missing,
-    Put,
-    Update,
-)
+from penstock.datastore.table.port import AllOf, Compare, Exists, Item, Key, Missing, Put, Update
 from penstock.datastore.tag_search import tags
 from penstock.datastore.text import name_problem
 from penstock.transform.plan import TransformPlan

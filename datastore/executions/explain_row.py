@@ -22,12 +22,7 @@ from penstock.formula.checking.check import Surroundings
 from penstock.formula.core.datasets import KeyedRows
 from penstock.formula.core.values import FormulaParameter, Scalar
 from penstock.formula.explain import explain
-from penstock.transform.plan import (
-    FormulaStep,
-    PinnedCalculations,
-    PinnedDatasets,
-    TransformPlan,
-)
+from penstock.transform.plan import FormulaStep, PinnedCalculations, PinnedDatasets, TransformPlan
 from penstock.transform.problems import InputRefused
 
 

@@ -31,13 +31,7 @@ from penstock.datastore.roles import Role
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
 from penstock.formula.checking.calculation_library import ResolvedCall
 from penstock.formula.core.values import FormulaType
-from penstock.transform.plan import (
-    Column,
-    DatasetSink,
-    FormulaStep,
-    PinnedDataset,
-    TransformPlan,
-)
+from penstock.transform.plan import Column, DatasetSink, FormulaStep, PinnedDataset, TransformPlan
 from penstock.transform.row_identity import RowIdentity
 
 

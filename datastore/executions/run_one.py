@@ -52,11 +52,7 @@ from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import RowsMoved
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.replaced_rows import ReplacedRows
-from penstock.datastore.kept_rows.write_part import (
-    PartOfOutput,
-    PartWriter,
-    unnumbered_part,
-)
+from penstock.datastore.kept_rows.write_part import PartOfOutput, PartWriter, unnumbered_part
 from penstock.datastore.objects.port import Files, Stat
 from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.table.commit import Attempts, Write

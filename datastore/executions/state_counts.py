@@ -54,11 +54,7 @@ class CountExecutions:
         return [await self._count(table, scan, state, sources) for state in states]
 
     async def _count(
-        self,
-        table: MeteredTable,
-        scan: GroupScan,
-        state: ExecutionState,
-        sources: Sequence[Source],
+        self, table: MeteredTable, scan: GroupScan, state: ExecutionState, sources: Sequence[Source]
     ) -> StateCount:
         found = 0
         for source in sources:

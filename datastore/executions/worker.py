@@ -117,12 +117,7 @@ class ExecutionWorker:
             self.engine,
             claimed,
             DatasetOutput(
-                self.table,
-                self.files,
-                self.clock,
-                self.quotas,
-                self.shards,
-                self.dataset_limits,
+                self.table, self.files, self.clock, self.quotas, self.shards, self.dataset_limits
             ),
             self.part_files,
         )

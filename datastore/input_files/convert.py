@@ -14,12 +14,7 @@ from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.input_files.conversion_work import ConversionWork
 from penstock.datastore.input_files.excel import read_sheet
-from penstock.datastore.input_files.kinds import (
-    HEAD_BYTES,
-    InputKind,
-    kind_of,
-    unreadable_file,
-)
+from penstock.datastore.input_files.kinds import HEAD_BYTES, InputKind, kind_of, unreadable_file
 from penstock.datastore.input_files.parquet import read_parquet
 from penstock.datastore.input_files.text import decode_wide, read_chunks, unpack_text
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, TimeLimit

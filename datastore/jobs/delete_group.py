@@ -116,11 +116,7 @@ class GroupDeletions:
                 else _MarkedByOtherJob(str(standing["job"]))
             )
 
-        mark = Update(
-            key=key_of_group(path),
-            set=_mark_of(job),
-            condition=AllOf((Exists(), free)),
-        )
+        mark = Update(key=key_of_group(path), set=_mark_of(job), condition=AllOf((Exists(), free)))
         return Write(mark, describe_conflict)
 
 

@@ -13,13 +13,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import point_units
 from penstock.datastore.errors import LimitExceeded, NotFound
 from penstock.datastore.kept_rows.conditions import RowFilter
-from penstock.datastore.kept_rows.metric_plan import (
-    NO_VALUES,
-    Leaf,
-    MetricPlan,
-    Part,
-    combine,
-)
+from penstock.datastore.kept_rows.metric_plan import NO_VALUES, Leaf, MetricPlan, Part, combine
 from penstock.datastore.kept_rows.read_totals import Every, Measure, Total, TotalsRequest
 from penstock.datastore.kept_rows.repository import KeptRows, SnapshotTotals
 from penstock.datastore.records import MeasureFunction, Metric

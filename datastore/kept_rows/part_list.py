@@ -10,11 +10,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.kept_rows.merged_files import (
-    listing_writes,
-    place_parts,
-    unlisting_write,
-)
+from penstock.datastore.kept_rows.merged_files import listing_writes, place_parts, unlisting_write
 from penstock.datastore.kept_rows.records import MergedFile, RowsHead, RowsPart
 from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.items import attributes_of, load, read_rows, resource_id
@@ -158,11 +154,7 @@ def _list_query(pipeline: str, after: int, limit: int | None = None) -> Query:
 
 
 def departure_writes(
-    pipeline: str,
-    head: RowsHead,
-    parts: Sequence[RowsPart],
-    merged: Sequence[MergedFile],
-    now: str,
+    pipeline: str, head: RowsHead, parts: Sequence[RowsPart], merged: Sequence[MergedFile], now: str
 ) -> list[Write]:
     """The writes by which the first parts leave, with the merged files that end among them.
 
@@ -264,9 +256,7 @@ def add_parts(
     many = last // MERGED_AFTER > head.commits // MERGED_AFTER
     due = {INDEX_HASH: ROWS_HEAD.index_partition()} if many else {}
     counted = Update(
-        key=ROWS_HEAD.key(id=pipeline),
-        set={"commits": last, "at": at, **due},
-        condition=is_next,
+        key=ROWS_HEAD.key(id=pipeline), set={"commits": last, "at": at, **due}, condition=is_next
     )
     added: list[Operation] = [
         Put({**ROWS_PART.item(id=pipeline, commit=one.commit), **attributes_of(one)}, Missing())

@@ -10,12 +10,7 @@ from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY, ROW, TIM
 from penstock.datastore.kept_rows.conditions import digest_condition, join_conditions
 from penstock.datastore.kept_rows.engine import Connection, quote_name
 from penstock.datastore.kept_rows.records import KeptRow, RowsPart, RowValue
-from penstock.datastore.kept_rows.snapshot import (
-    COMMIT,
-    WITHDRAWN,
-    RowSelection,
-    Snapshot,
-)
+from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN, RowSelection, Snapshot
 from penstock.datastore.records import TimestampForm, ValueType
 from penstock.transform.timestamps import show_moment
 

@@ -127,11 +127,7 @@ def readable_measures(measures: Sequence[Measure], snapshot: Snapshot) -> tuple[
 
 
 def select_totals(
-    connection: Connection,
-    selection: RowSelection,
-    wanted: TotalsRequest,
-    offset: int,
-    limit: int,
+    connection: Connection, selection: RowSelection, wanted: TotalsRequest, offset: int, limit: int
 ) -> list[Total]:
     """Select totals by time and outputs, from the one with a number on.
 

@@ -26,12 +26,7 @@ class ReplacedRows:
     part_files: PartFiles
 
     async def require_reach(
-        self,
-        pipeline: str,
-        parts: Sequence[RowsPart],
-        reach: RowReach,
-        user: str,
-        checked: int = 0,
+        self, pipeline: str, parts: Sequence[RowsPart], reach: RowReach, user: str, checked: int = 0
     ) -> int | None:
         """Return the number of commits that were checked; None if nothing need be checked.
 

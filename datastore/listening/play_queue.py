@@ -35,11 +35,7 @@ class QueueRepository:
         return replace(queue, position_ms=min(queue.position_ms, MAX_POSITION_MS))
 
     async def save(
-        self,
-        audio_ids: Sequence[str],
-        index: int,
-        position_ms: int,
-        changed_by: str | None = None,
+        self, audio_ids: Sequence[str], index: int, position_ms: int, changed_by: str | None = None
     ) -> PlayQueue:
         """Replace the queue; `index` is the current track, `position_ms` the position in it.
 

@@ -22,16 +22,7 @@ from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.layout import MANIFEST
-from penstock.datastore.table.port import (
-    AllOf,
-    Compare,
-    Exists,
-    Item,
-    Missing,
-    Put,
-    Query,
-    Update,
-)
+from penstock.datastore.table.port import AllOf, Compare, Exists, Item, Missing, Put, Query, Update
 from penstock.datastore.table.sharded_counts import DELETING
 
 MAX_CONSUMERS: Final = 3

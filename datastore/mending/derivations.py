@@ -96,11 +96,7 @@ def derive(item: Attributes) -> Derivation:
     if leader == EXECUTION.pk.leader and key.sk == EXECUTION.sk.text:
         execution = execution_of(item)
         counters = tag_counters(
-            EXECUTION_LETTER,
-            execution.pipeline_id,
-            execution.id,
-            execution.tags,
-            execution.shard,
+            EXECUTION_LETTER, execution.pipeline_id, execution.id, execution.tags, execution.shard
         )
         kept = execution_counter(execution)
         counted = [*counters, *([] if kept is None else [kept])]

@@ -63,9 +63,7 @@ class RepeatedNotification(Exception):
 def receipt_write(notification: Notification, window: RetryWindow) -> Write:
     """The write of a notification's receipt; it belongs to its commit."""
     item: Item = {**NOTIFIED.item(id=notification.identity), TTL: window.end}
-    free = AnyOf(
-        (Missing(), Compare(TTL, "<", window.now), Compare(TTL, ">", window.latest_end)),
-    )
+    free = AnyOf((Missing(), Compare(TTL, "<", window.now), Compare(TTL, ">", window.latest_end)))
     return Write(Put(item, free), lambda _: RepeatedNotification())
 
 

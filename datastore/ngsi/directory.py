@@ -4,13 +4,7 @@ A service path is the group `/<service>/<path>`; a caller's roles in that group 
 caller may see. The catalog writes the rows.
 """
 
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
@@ -34,12 +28,7 @@ from penstock.datastore.table.pages import (
     read_merged_page,
     walk_pages,
 )
-from penstock.datastore.table.port import (
-    Attributes,
-    Key,
-    Query,
-    Range,
-)
+from penstock.datastore.table.port import Attributes, Key, Query, Range
 from penstock.datastore.text import escape, unescape
 
 T = TypeVar("T")

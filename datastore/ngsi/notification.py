@@ -30,11 +30,7 @@ from penstock.datastore.ngsi.linked_data.signs import (
     is_linked_envelope,
     is_linked_heading,
 )
-from penstock.datastore.ngsi.linked_data.tenants import (
-    SERVICE_HEADER,
-    Tenants,
-    tenant_service,
-)
+from penstock.datastore.ngsi.linked_data.tenants import SERVICE_HEADER, Tenants, tenant_service
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.text import comparison_form
 from penstock.datastore.unreadable_json import describe_unreadable

@@ -10,13 +10,7 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import WorkPayer, notification_units
 from penstock.datastore.datasets.staged_files import StagedFile
-from penstock.datastore.errors import (
-    ErrorCode,
-    LimitExceeded,
-    NotFound,
-    PenstockError,
-    Unavailable,
-)
+from penstock.datastore.errors import ErrorCode, LimitExceeded, NotFound, PenstockError, Unavailable
 from penstock.datastore.ngsi.counts import IngestCounts, read_counts, sum_counts
 from penstock.datastore.ngsi.dead_letters import (
     DeadEvent,

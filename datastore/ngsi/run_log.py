@@ -159,10 +159,7 @@ class RunLog:
     ) -> None:
         """Mark a run of several segments as loaded; raises IllegalState if another has it."""
         transition = LoadSegments(
-            fence=run.fence,
-            loaded_by=self.written_by,
-            counts=counts,
-            tables=tables[:MAX_TABLES],
+            fence=run.fence, loaded_by=self.written_by, counts=counts, tables=tables[:MAX_TABLES]
         )
         await self.runs.change(run.name, transition, recorded=run.fence > 1)
 

@@ -257,9 +257,7 @@ async def sum_user(table: Table, user: str) -> Amounts:
 async def _sum_tracks(table: Table, user: str) -> Amounts:
     """Add up the tracks of a user's library, and the bytes of their files."""
     totals = Query(
-        partition=LIBRARY.pk.fill({"user": user}),
-        range=Range(LIBRARY.sk.text),
-        consistent=True,
+        partition=LIBRARY.pk.fill({"user": user}), range=Range(LIBRARY.sk.text), consistent=True
     )
     rows = [row async for row in query_items(table, totals)]
     files, size = (sum(int(str(row.get(name, 0))) for row in rows) for name in ("count", "size"))

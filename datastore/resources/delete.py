@@ -45,15 +45,7 @@ from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import latest_item, load, resource_id
 from penstock.datastore.table.layout import TOMBSTONE, KindDefinition
-from penstock.datastore.table.port import (
-    INDEX_HASH,
-    Attributes,
-    Compare,
-    Delete,
-    Key,
-    Put,
-    Query,
-)
+from penstock.datastore.table.port import INDEX_HASH, Attributes, Compare, Delete, Key, Put, Query
 
 R = TypeVar("R", bound=Resource)
 
@@ -164,11 +156,7 @@ class ResourceDeleter(Generic[R]):
         await delete_below(self.access.files, self.kind.folder.format(id=buried.id))
 
     async def _write_tombstone(
-        self,
-        resource: R,
-        taken: int,
-        most: int = MAX_OPERATIONS - 1,
-        closing: Sequence[Write] = (),
+        self, resource: R, taken: int, most: int = MAX_OPERATIONS - 1, closing: Sequence[Write] = ()
     ) -> tuple[R, int]:
         """Delete up to `most` derived rows beyond the first `taken`, and note it on the row.
 

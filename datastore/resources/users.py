@@ -118,10 +118,7 @@ class Uses:
             QueryRange(
                 self.access.table,
                 Query(
-                    partition=partition,
-                    range=Range(prefix),
-                    descending=descending,
-                    consistent=True,
+                    partition=partition, range=Range(prefix), descending=descending, consistent=True
                 ),
             )
             for prefix in _prefixes(self.access.caller.roles)

@@ -216,10 +216,7 @@ class MeteredTable:
     __slots__ = ("_payments", "_table", "units")
 
     def __init__(
-        self,
-        table: Table,
-        units: Units | None = None,
-        payments: Payments = NO_PAYMENTS,
+        self, table: Table, units: Units | None = None, payments: Payments = NO_PAYMENTS
     ) -> None:
         self._table = table
         self._payments = payments

@@ -9,12 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.datastore.table.commit import (
-    Preparation,
-    StaleRead,
-    Write,
-    already_done,
-)
+from penstock.datastore.table.commit import Preparation, StaleRead, Write, already_done
 from penstock.datastore.table.keys import KeyPart
 from penstock.datastore.table.layout import Row
 from penstock.datastore.table.port import (
@@ -136,10 +131,7 @@ class ShardedCounts:
         """Make the row of a shard, and note in the thing's own row that there is one more."""
         noted = Update(key=self.own, add={SHARDS: 1}, condition=_OPEN)
         return Preparation(
-            (
-                Write(Put(self.new_shard(shard), Missing()), already_done),
-                Write(noted, self.refuse),
-            )
+            (Write(Put(self.new_shard(shard), Missing()), already_done), Write(noted, self.refuse))
         )
 
 

@@ -337,11 +337,7 @@ async def search(  # noqa: PLR0913 - all of it describes one page
     order = ScanOrder(descending)
     scans = [
         PostingScan(
-            [source.tag(*term) for term in terms] or [source.members()],
-            wanted,
-            order,
-            after,
-            sizes,
+            [source.tag(*term) for term in terms] or [source.members()], wanted, order, after, sizes
         )
         for source in sources
         for terms in wanted.scan_alternatives()

@@ -17,15 +17,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import load, read_or_report, read_rows, resource_id
 from penstock.datastore.table.layout import EXECUTION, PIPELINE
-from penstock.datastore.table.port import (
-    AllOf,
-    Compare,
-    Missing,
-    Query,
-    Range,
-    Table,
-    Update,
-)
+from penstock.datastore.table.port import AllOf, Compare, Missing, Query, Range, Table, Update
 from penstock.datastore.tag_search.postings import ListedResources
 
 PAGE_SIZE: Final = 100

@@ -55,11 +55,7 @@ class Step:
 STEPS: Final[Sequence[Step]] = (
     Step(2, "Keeping the ids of what formulas name", keep_formula_ids),
     Step(
-        6,
-        "Listing resources by small rows",
-        list_by_small_rows,
-        minimum_reader=6,
-        minimum_writer=6,
+        6, "Listing resources by small rows", list_by_small_rows, minimum_reader=6, minimum_writer=6
     ),
     Step(
         8,

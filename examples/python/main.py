@@ -19,10 +19,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = (ROOT / "schema.graphql").read_text()
 DOCUMENTS = separate_operations(parse((ROOT / "examples" / "operations.graphql").read_text()))
 
-WANTED = [
-    {"key": "source", "value": "SAP"},
-    {"key": "material", "value": "material/metal"},
-]
+WANTED = [{"key": "source", "value": "SAP"}, {"key": "material", "value": "material/metal"}]
 TRANSFORMER = {
     "parameters": [{"index": 0, "key": "distance", "type": "NUMBER", "required": True}],
     "transforms": [

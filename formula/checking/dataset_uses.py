@@ -13,11 +13,7 @@ from penstock.formula.core.errors import FormulaCode, Position
 from penstock.formula.functions.catalogue import FUNCTIONS
 from penstock.formula.syntax.tree import Formula, FunctionCall, Literal, Option, walk
 
-_TEXTS = {
-    "versionAsAt": "a time as text",
-    "label": "a label as text",
-    "group": "a group as text",
-}
+_TEXTS = {"versionAsAt": "a time as text", "label": "a label as text", "group": "a group as text"}
 _SELECTORS = ("version", "versionAsAt", "label")
 _MAX_VERSION = 10**9
 

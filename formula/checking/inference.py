@@ -223,11 +223,7 @@ class KindInference:
         return self._check_options(node.name, node.options, known, pins)
 
     def _check_options(
-        self,
-        owner: str,
-        options: Sequence[Option],
-        known: Mapping[str, Slot],
-        pins: Sequence[str],
+        self, owner: str, options: Sequence[Option], known: Mapping[str, Slot], pins: Sequence[str]
     ) -> Mapping[str, ValueKind]:
         kinds: dict[str, ValueKind] = {}
         for option in options:

@@ -12,12 +12,7 @@ from typing import Final, NoReturn, Protocol
 import re2
 
 from penstock.formula.core.errors import Fault, FormulaCode
-from penstock.formula.core.limits import (
-    KEPT_PATTERNS,
-    MAX_PATTERN,
-    MAX_REGEX_MEMORY,
-    WorkMeter,
-)
+from penstock.formula.core.limits import KEPT_PATTERNS, MAX_PATTERN, MAX_REGEX_MEMORY, WorkMeter
 
 Span = tuple[int, int]
 

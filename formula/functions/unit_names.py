@@ -8,13 +8,7 @@ from functools import cache
 from typing import Final
 
 from penstock.formula.core.errors import Fault, FormulaCode
-from penstock.formula.functions.unit_table import (
-    DIMENSIONS,
-    UNITS,
-    Exponents,
-    Unit,
-    registry_units,
-)
+from penstock.formula.functions.unit_table import DIMENSIONS, UNITS, Exponents, Unit, registry_units
 
 MOST_CHARACTERS: Final = 80
 MOST_FACTORS: Final = 8

@@ -37,14 +37,12 @@ class AlbumOrder(Enum):
         "never played are left out.",
     )
     RANDOM = strawberry.enum_value(
-        "RANDOM",
-        description="In an order that is drawn for each list; its pages belong together.",
+        "RANDOM", description="In an order that is drawn for each list; its pages belong together."
     )
 
 
 AlbumOrderArgument = Annotated[
-    AlbumOrder | None,
-    strawberry.argument(description="The order of the albums; NAME if left out."),
+    AlbumOrder | None, strawberry.argument(description="The order of the albums; NAME if left out.")
 ]
 
 _LISTS: Final[Mapping[AlbumOrder, AlbumList]] = {

@@ -10,12 +10,7 @@ from penstock.datastore.errors import NotFound as Absent
 from penstock.resolvers import audio
 from penstock.schema.core.context import Info
 from penstock.schema.core.descriptions import InputOf
-from penstock.schema.core.failures import (
-    LimitExceeded,
-    NotFound,
-    QuotaExceeded,
-    ValidationProblem,
-)
+from penstock.schema.core.failures import LimitExceeded, NotFound, QuotaExceeded, ValidationProblem
 from penstock.schema.core.files import UploadForm
 from penstock.schema.core.relay import GlobalId, Node, parse_global_id
 

@@ -8,9 +8,7 @@ from penstock.datastore import records
 from penstock.datastore.table.layout import CALCULATION
 from penstock.graphql_jit import reads_attributes
 from penstock.resolvers import formula_names
-from penstock.schema.core.context import (
-    Info,
-)
+from penstock.schema.core.context import Info
 from penstock.schema.core.relay import Connection, record_type_check
 from penstock.schema.resources.kind_queries import (
     resource_by_name_field,

@@ -143,8 +143,7 @@ class EvaluateInput:
         ),
     )
     label: str | None = strawberry.field(
-        default=UNSET,
-        description="A label of the version to evaluate, instead of its number.",
+        default=UNSET, description="A label of the version to evaluate, instead of its number."
     )
     rows: list[Row] = strawberry.field(
         description=(

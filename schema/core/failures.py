@@ -266,10 +266,7 @@ class _ValidationProblem(strawberry.ExceptionHandler[errors.Invalid, ValidationP
     ) -> ValidationProblem:
         problems = [FieldProblem(**asdict(problem)) for problem in exception.problems]
         return ValidationProblem(
-            message=exception.message,
-            code=exception.code,
-            path=exception.path,
-            problems=problems,
+            message=exception.message, code=exception.code, path=exception.path, problems=problems
         )
 
 

@@ -13,9 +13,7 @@ from penstock.schema.core.scalars import DateTime, Long
 DOWNLOAD_SECONDS = 900
 
 strawberry.enum(
-    FileStatus,
-    name="DownloadStatus",
-    description="The status of a file that can be downloaded.",
+    FileStatus, name="DownloadStatus", description="The status of a file that can be downloaded."
 )
 describe_values(
     FileStatus,

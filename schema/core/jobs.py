@@ -23,10 +23,7 @@ from penstock.schema.core.relay import (
 from penstock.schema.core.scalars import DateTime
 
 strawberry.enum(records.JobKind, description="The kind of work that a job does.")
-strawberry.enum(
-    records.JobState,
-    description="The progress of a job.",
-)
+strawberry.enum(records.JobState, description="The progress of a job.")
 describe_values(
     records.JobKind,
     {

@@ -15,7 +15,7 @@ from penstock.schema.core.context import unset_to_none
         "A part of a name: exactly one of both fields is given. Upper and lower case are the "
         "same, and so are letters with and without accents. A word is a run of letters and "
         f"digits; names are found by the first {MAX_WORDS} different ones."
-    ),
+    )
 )
 class NameFilter:
     starts_with: str | None = strawberry.field(
@@ -38,7 +38,5 @@ class NameFilter:
 
 NameFilterArgument: TypeAlias = Annotated[
     NameFilter | None,
-    strawberry.argument(
-        description="A part of the names. The default is no restriction.",
-    ),
+    strawberry.argument(description="A part of the names. The default is no restriction."),
 ]

@@ -7,9 +7,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.records import ValueType
 from penstock.datastore.table.layout import REFERENCE_DATASET
-from penstock.schema.core.context import (
-    Info,
-)
+from penstock.schema.core.context import Info
 from penstock.schema.core.files import DOWNLOAD_SECONDS, ExpiryArgument, FileDownload
 from penstock.schema.core.relay import Connection, record_type_check
 from penstock.schema.core.scalars import DateTime, Long

@@ -26,12 +26,7 @@ from penstock.resolvers.context import Context
 from penstock.resolvers.datasets import ContentSource
 from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
-from penstock.schema.core.failures import (
-    LimitExceeded,
-    NotFound,
-    NotPermitted,
-    QuotaExceeded,
-)
+from penstock.schema.core.failures import LimitExceeded, NotFound, NotPermitted, QuotaExceeded
 from penstock.schema.core.files import UploadForm
 from penstock.schema.core.scalars import Long
 from penstock.schema.datasets.datasets import ReferenceDataset

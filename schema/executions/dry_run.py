@@ -95,8 +95,7 @@ class EvaluatePipelineInput:
         "draft has no versions.",
     )
     label: str | None = strawberry.field(
-        default=UNSET,
-        description="A label of the version to evaluate, instead of its number.",
+        default=UNSET, description="A label of the version to evaluate, instead of its number."
     )
     rows: list[JSON] = strawberry.field(
         description="The rows to evaluate: 1 to 1,000 objects with the labels or keys of the "

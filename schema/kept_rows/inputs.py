@@ -68,9 +68,7 @@ class RowConditionInput:
         default=UNSET, description="The value that it has: a text, a number or a truth value."
     )
     any_of: list[JSON] | None = strawberry.field(
-        name="in",
-        default=UNSET,
-        description=f"Values of which it has one, at most {MAX_CHOICES}.",
+        name="in", default=UNSET, description=f"Values of which it has one, at most {MAX_CHOICES}."
     )
     gte: JSON | None = strawberry.field(
         default=UNSET, description="The value from which on it lies, inclusive."

@@ -11,9 +11,7 @@ from penstock.datastore.records import MeasureFunction
 from penstock.datastore.table.layout import METRIC, PIPELINE, KindDefinition
 from penstock.graphql_jit import reads_attributes
 from penstock.resolvers import metrics
-from penstock.schema.core.context import (
-    Info,
-)
+from penstock.schema.core.context import Info
 from penstock.schema.core.relay import Connection, GlobalId, record_type_check
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.kept_rows.inputs import EverySeriesArgument, ZoneArgument
@@ -59,9 +57,7 @@ class MetricSource:
     def name(source: strawberry.Parent[records.MetricSource]) -> str | None:
         return source.source or None
 
-    @strawberry.field(
-        description="The global id of the pipeline; null if the input is a metric.",
-    )
+    @strawberry.field(description="The global id of the pipeline; null if the input is a metric.")
     @staticmethod
     def pipeline_id(source: strawberry.Parent[records.MetricSource]) -> strawberry.ID | None:
         return _id_of_kind(source, PIPELINE)

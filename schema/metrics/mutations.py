@@ -171,8 +171,7 @@ class RevokeMetricPayload:
 CreateMetricResult = Annotated[
     CreateMetricPayload | CreateFailure,
     strawberry.union(
-        "CreateMetricResult",
-        description="The new metric, or the reason why none was created.",
+        "CreateMetricResult", description="The new metric, or the reason why none was created."
     ),
 ]
 UpdateMetricResult = Annotated[

@@ -107,8 +107,7 @@ class NgsiServicePath:
             strawberry.argument(description="Only positions inside this circle."),
         ] = UNSET,
         within: Annotated[
-            NgsiBoxInput | None,
-            strawberry.argument(description="Only positions inside this box."),
+            NgsiBoxInput | None, strawberry.argument(description="Only positions inside this box.")
         ] = UNSET,
         first: First = UNSET,
         after: After = UNSET,

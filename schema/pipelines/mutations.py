@@ -8,9 +8,7 @@ from strawberry import UNSET
 from penstock.datastore import records
 from penstock.datastore.table.layout import PIPELINE
 from penstock.schema.core.context import Info, unset_to_none
-from penstock.schema.core.failures import (
-    settle_failure,
-)
+from penstock.schema.core.failures import settle_failure
 from penstock.schema.core.relay import parse_key
 from penstock.schema.core.scalars import JSON
 from penstock.schema.engine.cost import price_metadata
@@ -149,8 +147,7 @@ class RevokePipelinePayload:
 CreatePipelineResult = Annotated[
     CreatePipelinePayload | CreateFailure,
     strawberry.union(
-        "CreatePipelineResult",
-        description="The new pipeline, or the reason why none was created.",
+        "CreatePipelineResult", description="The new pipeline, or the reason why none was created."
     ),
 ]
 _CREATE_MEMBERS = get_args(get_args(CreatePipelineResult)[0])

@@ -12,15 +12,7 @@ from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.tag_search.tags import TagFilter as Filter
 from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import executions, formula_names
-from penstock.schema.core.context import (
-    After,
-    Before,
-    First,
-    Info,
-    Last,
-    Order,
-    unset_to_none,
-)
+from penstock.schema.core.context import After, Before, First, Info, Last, Order, unset_to_none
 from penstock.schema.core.relay import (
     Connection,
     page_from_arguments,

@@ -75,8 +75,7 @@ class CreateResourceInput:
     description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
     tags: list[TagInput] | None = strawberry.field(default=UNSET, description=_TAGS)
     active_from: DateTime | None = strawberry.field(
-        default=UNSET,
-        description=f"{_ACTIVE_FROM} The default is the time of the creation.",
+        default=UNSET, description=f"{_ACTIVE_FROM} The default is the time of the creation."
     )
 
 

@@ -12,12 +12,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.tag_search.tags import MAX_TERMS
 from penstock.datastore.tag_search.tags import TagFilter as Filter
-from penstock.resolvers.resources import (
-    ResourceKind,
-    TagPage,
-    list_tag_keys,
-    list_tag_values,
-)
+from penstock.resolvers.resources import ResourceKind, TagPage, list_tag_keys, list_tag_values
 from penstock.schema.core.context import (
     After,
     Before,

@@ -12,9 +12,7 @@ from penstock.datastore.records import State
 from penstock.datastore.resources.rules import MAX_DESCRIPTION, MAX_NAME
 from penstock.datastore.resources.version_dates.active_from import active_since
 from penstock.datastore.resources.version_diff import ChangeOperation
-from penstock.datastore.resources.version_labels.labels import (
-    MAX_LABEL,
-)
+from penstock.datastore.resources.version_labels.labels import MAX_LABEL
 from penstock.datastore.roles import MAX_USER_ID, GroupPath
 from penstock.graphql_jit import reads_attributes
 from penstock.resolvers import resources
@@ -166,8 +164,7 @@ class Resource(Node):
         resource: strawberry.Parent[records.Resource],
         info: Info,
         group: Annotated[
-            GroupPath,
-            strawberry.argument(description="The path of the group to check."),
+            GroupPath, strawberry.argument(description="The path of the group to check.")
         ],
     ) -> GroupPath | None:
         return await resources.find_granting_group(info.context, resource, group)

@@ -25,8 +25,7 @@ from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import GlobalId, parse_global_id
 
 strawberry.enum(
-    ExtraColumns,
-    description="The treatment of the columns of an input that no parameter names.",
+    ExtraColumns, description="The treatment of the columns of an input that no parameter names."
 )
 describe_values(
     ExtraColumns,

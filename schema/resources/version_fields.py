@@ -55,9 +55,7 @@ def versions_field(kind: KindDefinition[R], graphql_type: object) -> Any:
         )
 
     return strawberry.field(
-        resolver=versions,
-        graphql_type=graphql_type,
-        description="All versions, the newest first.",
+        resolver=versions, graphql_type=graphql_type, description="All versions, the newest first."
     )
 
 

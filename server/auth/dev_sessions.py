@@ -119,10 +119,7 @@ class DevSessions:
         self.identity = identity
         self._data_dir = data_dir
         rules = TokenRules(
-            issuer=DEV_ISSUER,
-            audience=_RENEWAL_AUDIENCE,
-            algorithms=(DEV_ALGORITHM,),
-            clock_skew=0,
+            issuer=DEV_ISSUER, audience=_RENEWAL_AUDIENCE, algorithms=(DEV_ALGORITHM,), clock_skew=0
         )
         self.brake = Brake()
         self._renewals = TokenAuthenticator(rules, DevKeys(identity.key))

@@ -81,12 +81,7 @@ def sign_dev_claims(
 ) -> str:
     """Sign the claims for an audience; the API accepts no other audience than DEV_ISSUER."""
     now = int(time.time())
-    common = {
-        "iss": DEV_ISSUER,
-        "aud": audience,
-        "iat": now,
-        "exp": now + int(ttl.total_seconds()),
-    }
+    common = {"iss": DEV_ISSUER, "aud": audience, "iat": now, "exp": now + int(ttl.total_seconds())}
     header = {"alg": DEV_ALGORITHM, "typ": "JWT", "kid": key.kid}
     return jwt.encode(header, {**common, **claims}, key, algorithms=[DEV_ALGORITHM])
 

@@ -65,11 +65,7 @@ async def fetch_json(http: httpx.AsyncClient, url: str) -> JsonDocument:
 async def _fetch(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Headers]:
     # The request declines compression: a small compressed answer could exceed the bound.
     # A connection is used once, because its reading is bounded.
-    wanted = {
-        "accept": "application/json",
-        "accept-encoding": "identity",
-        "connection": "close",
-    }
+    wanted = {"accept": "application/json", "accept-encoding": "identity", "connection": "close"}
     bounds = BoundedReading(MAX_NETWORK_BYTES).extensions
     async with http.stream(
         "GET", url, headers=wanted, follow_redirects=False, extensions=bounds

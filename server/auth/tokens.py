@@ -261,11 +261,7 @@ def bearer_token(headers: Mapping[str, object]) -> bytes:
     return token.encode()
 
 
-_WANTED: Final = {
-    "exp": "a time",
-    "iat": "a time that has come",
-    "nbf": "a time that has come",
-}
+_WANTED: Final = {"exp": "a time", "iat": "a time that has come", "nbf": "a time that has come"}
 
 
 def _describe_refusal(error: JoseError) -> str:

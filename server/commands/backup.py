@@ -14,7 +14,8 @@ from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.ngsi_sink import SAMPLES
 from penstock.server.runtime.stores import FILES
 from penstock.server.settings.key_files import PREVIOUS_VAULT_KEY, URL_KEY, VAULT_KEY
-from penstock.server.settings.settings import DATABASE, Settings
+from penstock.server.settings.settings import Settings
+from penstock.server.settings.store_settings import DATABASE
 
 _TARGET = "Folder of the backup, which is empty or does not exist."
 _SOURCE = "Folder that `penstock backup` made."

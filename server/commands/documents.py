@@ -136,9 +136,7 @@ def _spread_names(tree: DocumentNode | FragmentDefinitionNode) -> list[str]:
 
 
 def _with_fragments(
-    path: Path,
-    tree: DocumentNode,
-    fragments: Mapping[str, tuple[Path, FragmentDefinitionNode]],
+    path: Path, tree: DocumentNode, fragments: Mapping[str, tuple[Path, FragmentDefinitionNode]]
 ) -> ClientDocument:
     """Return a file as a document, with the fragments of other files behind its own text."""
     parts = [path.read_text(encoding="utf-8").strip()]

@@ -14,7 +14,8 @@ from penstock.server.core.command_output import CommandFailed, CommandOutput, Ex
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import SNAPSHOT, open_snapshot
 from penstock.server.runtime.stores import open_table
-from penstock.server.settings.settings import DATABASE, Settings
+from penstock.server.settings.settings import Settings
+from penstock.server.settings.store_settings import DATABASE
 
 _TARGET = "Folder of the archive. A folder with a part of this export is completed."
 

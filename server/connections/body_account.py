@@ -1,10 +1,6 @@
 """The bytes of one request's body, which count for the client until the request is answered."""
 
-from penstock.server.connections.body_budget import (
-    Party,
-    PartyBytesExceeded,
-    TotalBytesExceeded,
-)
+from penstock.server.connections.body_budget import Party, PartyBytesExceeded, TotalBytesExceeded
 from penstock.server.connections.gate import ConnectionGate
 from penstock.server.connections.refusals import (
     TOO_MUCH_BODY,

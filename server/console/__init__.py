@@ -17,13 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from penstock.server.pages.bundle import (
-    Bundle,
-    Page,
-    asset_route,
-    join_path,
-    leading_route,
-)
+from penstock.server.pages.bundle import Bundle, Page, asset_route, join_path, leading_route
 
 PATH: Final = "/console"
 DIST: Final = Path(__file__).parent / "dist"

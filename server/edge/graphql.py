@@ -102,11 +102,7 @@ class OperationReader(NamedTuple):
     introspection: bool = True
 
     async def read(
-        self,
-        caller: Caller,
-        text: bytes,
-        source: RequestSource,
-        record: OperationRecord,
+        self, caller: Caller, text: bytes, source: RequestSource, record: OperationRecord
     ) -> PreparedOperation:
         """Parse a request and prepare its operation.
 

@@ -17,12 +17,7 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.objects.directory import (
-    LocalFiles,
-    OpenFile,
-    SignedLink,
-    UploadRefused,
-)
+from penstock.datastore.objects.directory import LocalFiles, OpenFile, SignedLink, UploadRefused
 from penstock.datastore.objects.port import Chunks, Stat, content_disposition
 from penstock.server.connections.connection import connection_of
 from penstock.server.connections.file_transfers import (

@@ -183,10 +183,7 @@ def _accepted_response(accepted: IntakeResult | None, request_id: str) -> HttpRe
 
 
 def _error_response(
-    status: int,
-    errors: Sequence[FormattedError],
-    request_id: str,
-    events: int | None = None,
+    status: int, errors: Sequence[FormattedError], request_id: str, events: int | None = None
 ) -> HttpResponse:
     body: dict[str, object] = {"errors": add_details(errors, request_id)}
     if events is not None:

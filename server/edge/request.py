@@ -138,10 +138,7 @@ def request_from_url(text: bytes, headers: Headers) -> OperationRequest:
         )
     try:
         pairs = parse_qsl(
-            text.decode("ascii"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=20,
+            text.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20
         )
     except ValueError:
         raise HttpProblem(ErrorCode.BAD_REQUEST, "The URL's parameters cannot be read.") from None

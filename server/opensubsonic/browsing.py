@@ -9,13 +9,7 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.listening.records import Kind
 from penstock.datastore.table.pages import Slice, Window, walk_pages
 from penstock.server.opensubsonic.answers import Fields
-from penstock.server.opensubsonic.call import (
-    MAX_NAMES,
-    PAGE,
-    Call,
-    read_album_id,
-    read_artist_id,
-)
+from penstock.server.opensubsonic.call import MAX_NAMES, PAGE, Call, read_album_id, read_artist_id
 from penstock.server.opensubsonic.elements import (
     album_element,
     album_elements,

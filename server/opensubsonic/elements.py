@@ -128,11 +128,7 @@ async def artist_elements(session: Session, artists: Sequence[Artist]) -> list[F
     kept = await annotations_of(session, keys)
     return [
         _without_empty(
-            {
-                **artist_element(artist),
-                "starred": note.favourite_at,
-                "userRating": note.rating,
-            }
+            {**artist_element(artist), "starred": note.favourite_at, "userRating": note.rating}
         )
         for artist, note in zip(artists, kept, strict=True)
     ]

@@ -129,11 +129,7 @@ class _PartJoining:
     """Sends the parts of an input to processes in turn, and joins their results in order."""
 
     def __init__(
-        self,
-        task: RowTask,
-        processes: Sequence[PartProcess],
-        counts: JoinedCounts,
-        kept_bytes: int,
+        self, task: RowTask, processes: Sequence[PartProcess], counts: JoinedCounts, kept_bytes: int
     ) -> None:
         self._task = task
         self._processes = processes

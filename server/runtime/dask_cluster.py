@@ -39,10 +39,7 @@ from penstock.server.runtime.dask_tasks import (
     survey,
     transform,
 )
-from penstock.server.runtime.dask_transport import (
-    PartFailed,
-    SourceUrl,
-)
+from penstock.server.runtime.dask_transport import PartFailed, SourceUrl
 from penstock.server.runtime.joined_parts import JoinedCounts
 from penstock.transform.csv_records import PartSurvey, RecordSpan, record_spans, surveyed_encoding
 from penstock.transform.csv_transform import CsvTransform, PartContext

@@ -21,7 +21,8 @@ from penstock.server.runtime.stores import (
     open_files,
     open_table,
 )
-from penstock.server.settings.settings import DATABASE, Settings
+from penstock.server.settings.settings import Settings
+from penstock.server.settings.store_settings import DATABASE
 
 SEGMENTS: Final = 8
 """The parts of a table at DynamoDB that are read at once."""

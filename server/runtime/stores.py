@@ -28,7 +28,8 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.datastore.table.schema_marker import GuardedTable
 from penstock.server.settings.key_files import previous_vault_key, url_key, vault_key
-from penstock.server.settings.settings import DATABASE, Settings
+from penstock.server.settings.settings import Settings
+from penstock.server.settings.store_settings import DATABASE
 
 FILES = "files"
 LOCAL_BUCKET = "penstock"
@@ -148,10 +149,7 @@ def server_url(settings: Settings, host: str, port: int) -> str:
 
 
 def build_store(
-    table: Table,
-    settings: Settings,
-    files: Files = NO_FILES,
-    buckets: BucketAccess | None = None,
+    table: Table, settings: Settings, files: Files = NO_FILES, buckets: BucketAccess | None = None
 ) -> Store:
     budget = Budget(
         units=settings.search_max_units,

@@ -13,11 +13,7 @@ import msgspec
 from penstock.datastore.periodic import cancel_tasks
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.core.siblings import ServerProcessConfig, Siblings
-from penstock.server.runtime.child_process import (
-    as_first_line,
-    settings_for_process,
-    start_process,
-)
+from penstock.server.runtime.child_process import as_first_line, settings_for_process, start_process
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.settings.settings import Settings
 

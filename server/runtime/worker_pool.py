@@ -16,11 +16,7 @@ from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_when_set
 from penstock.datastore.store import Store
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution, ignore_report
-from penstock.server.runtime.child_process import (
-    as_first_line,
-    settings_for_process,
-    start_process,
-)
+from penstock.server.runtime.child_process import as_first_line, settings_for_process, start_process
 from penstock.server.runtime.worker import WorkerProcessConfig, require_engine
 from penstock.server.runtime.worker_presence import announce_worker
 from penstock.server.settings.settings import Settings
@@ -35,9 +31,7 @@ logger = logging.getLogger("penstock.executions")
 
 @asynccontextmanager
 async def run_workers(
-    store: Store,
-    settings: Settings,
-    instrumentation: Instrumentation | None = None,
+    store: Store, settings: Settings, instrumentation: Instrumentation | None = None
 ) -> AsyncIterator[Store]:
     """Run executions in worker processes; yields the store that wakes them.
 
@@ -67,10 +61,7 @@ class WorkerPool:
     """
 
     def __init__(
-        self,
-        store: Store,
-        settings: Settings,
-        watch: WatchExecution = ignore_report,
+        self, store: Store, settings: Settings, watch: WatchExecution = ignore_report
     ) -> None:
         self._store = store
         self._watch_report = watch

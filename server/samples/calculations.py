@@ -70,11 +70,7 @@ def _parameter(key: str, label: str, type: ValueType, *, required: bool = True) 
 
 
 def _content(
-    name: str,
-    summary: str,
-    formula: str,
-    parameters: tuple[Parameter, ...],
-    labels: _Labels,
+    name: str, summary: str, formula: str, parameters: tuple[Parameter, ...], labels: _Labels
 ) -> dict[str, Any]:
     """Return a calculation's input; two labels become tags, and the unit labels the output."""
     return {

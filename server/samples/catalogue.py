@@ -43,17 +43,7 @@ def total_emissions(count: int) -> Decimal:
 
 
 GROUPS = tuple(
-    map(
-        GroupPath,
-        (
-            "/usa",
-            "/usa/northwest",
-            "/usa/southeast",
-            "/eu",
-            "/eu/germany",
-            "/eu/france",
-        ),
-    )
+    map(GroupPath, ("/usa", "/usa/northwest", "/usa/southeast", "/eu", "/eu/germany", "/eu/france"))
 )
 
 _SOURCES = ("SAP", "Oracle", "Manual upload", "Meter")

@@ -72,11 +72,7 @@ def sample_datasets() -> tuple[SampleDataset, ...]:
 
 
 def _usa_dataset(
-    name: str,
-    description: str,
-    tags: tuple[Tag, ...],
-    columns: tuple[DatasetColumn, ...],
-    csv: str,
+    name: str, description: str, tags: tuple[Tag, ...], columns: tuple[DatasetColumn, ...], csv: str
 ) -> SampleDataset:
     return SampleDataset(GROUPS[0], name, description, tags, columns, csv)
 

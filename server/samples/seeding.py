@@ -79,12 +79,7 @@ async def purge(store: Store, progress: Progress) -> int:
     """
     session = store.open_session(SEEDER)
     deleted = 0
-    for repository in (
-        session.metrics,
-        session.pipelines,
-        session.calculations,
-        session.datasets,
-    ):
+    for repository in (session.metrics, session.pipelines, session.calculations, session.datasets):
         # The newest first, because what uses another one is newer.
         async for resource in _seeded_resources(repository):
             with suppress(InUse):

@@ -177,10 +177,7 @@ class NgsiSettings(BaseSettings):
         "long as their files are kept; 0 is for ever.",
     )
     ngsi_keep_dead_letters_days: int = Field(
-        0,
-        ge=0,
-        le=MAX_DAYS,
-        description="Days for which dead letters are kept; 0 is for ever.",
+        0, ge=0, le=MAX_DAYS, description="Days for which dead letters are kept; 0 is for ever."
     )
     ngsi_keep_samples_days: str = Field(
         "0",

@@ -74,11 +74,7 @@ class OperationRunner(NamedTuple):
         return self.reader.engine
 
     async def prepare(
-        self,
-        caller: Caller,
-        text: bytes,
-        source: RequestSource,
-        seen: OperationRecord,
+        self, caller: Caller, text: bytes, source: RequestSource, seen: OperationRecord
     ) -> PreparedOperation | RequestRejected:
         """Return the prepared operation, or the refusal; raises HttpProblem as the source does."""
         try:

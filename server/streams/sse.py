@@ -15,12 +15,7 @@ from penstock.schema.core.scalars import encode_json
 from penstock.server.auth.tokens import Authentication
 from penstock.server.core.headers import MAX_ACCEPT_CHARS, MediaType, request_headers
 from penstock.server.edge.graphql import GraphQLApp, RequestSource, check_no_mutation_by_get
-from penstock.server.edge.request import (
-    ClientGone,
-    IncomingRequest,
-    parse_request,
-    receive_text,
-)
+from penstock.server.edge.request import ClientGone, IncomingRequest, parse_request, receive_text
 from penstock.server.edge.response import (
     LARGE_BYTES,
     HttpProblem,

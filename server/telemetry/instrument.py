@@ -18,7 +18,8 @@ from penstock.schema.engine.engine import GraphQLEngine
 from penstock.server.connections.gate import Gates
 from penstock.server.core.siblings import Siblings
 from penstock.server.lineage.lineage import Lineage
-from penstock.server.settings.settings import DATABASE, Settings
+from penstock.server.settings.settings import Settings
+from penstock.server.settings.store_settings import DATABASE
 from penstock.server.telemetry.metrics import Metrics
 from penstock.server.telemetry.operation import AccessLog, ObservedApp, WatchOperation
 from penstock.server.telemetry.tracing import Tracing, open_tracing

@@ -52,8 +52,7 @@ class Tracing:
         if not trace.get_current_span().is_recording():
             return watch_nothing(loader, size)
         span = self._tracer.start_span(
-            f"load {loader}",
-            attributes={"penstock.loader": loader, "penstock.loader.keys": size},
+            f"load {loader}", attributes={"penstock.loader": loader, "penstock.loader.keys": size}
         )
         token = context.attach(trace.set_span_in_context(span))
 
@@ -68,11 +67,7 @@ class Tracing:
         return self._call(
             call,
             f"{call.method} {self._names['db.collection.name']}",
-            {
-                **self._names,
-                "db.operation.name": call.method,
-                "db.operation.batch.size": call.size,
-            },
+            {**self._names, "db.operation.name": call.method, "db.operation.batch.size": call.size},
         )
 
     def file_call(self, call: StoreCall) -> EndCallback:

@@ -25,16 +25,12 @@ from penstock.datastore.table.layout import EXECUTION_COUNT
 from penstock.datastore.table.port import Delete, Put
 from penstock.server.samples.catalogue import GROUPS, sample_pipelines
 from penstock.server.samples.seeding import SEEDER
-from penstock.server.settings.settings import DATABASE
+from penstock.server.settings.store_settings import DATABASE
 from tests.support.stores import open_files
 
 SIZE = 10_000
 ORIGINALS = 100
-STATES = (
-    *[ExecutionState.SUCCESS] * 7,
-    *[ExecutionState.FAILED] * 2,
-    ExecutionState.CANCELLED,
-)
+STATES = (*[ExecutionState.SUCCESS] * 7, *[ExecutionState.FAILED] * 2, ExecutionState.CANCELLED)
 COUNTERS = (b"TA:", b"GC:", b"QG:")
 OF_PIPELINE = EXECUTION_COUNT.sk.text.encode()
 COUNTS = ("count", "deeper", "grants", "versions")

@@ -164,9 +164,7 @@ async def test_media_keys_step_and_a_paused_track_s_url_is_renewed_before_it_end
     assert_quiet(visit)
 
 
-async def test_the_library_is_browsed_and_the_queue_is_changed_while_it_plays(
-    visit: Visit,
-) -> None:
+async def test_the_library_is_browsed_and_the_queue_is_changed_while_it_plays(visit: Visit) -> None:
     await visit.context.add_init_script(PLAY_ON)
     page = await open_console(visit, "/audio")
     library = page.get_by_role("navigation", name="Library")

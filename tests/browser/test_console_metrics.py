@@ -6,14 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.console import (
-    ask,
-    assert_quiet,
-    closing_dialog,
-    open_console,
-    press_on,
-    tab_to,
-)
+from tests.browser.console import ask, assert_quiet, closing_dialog, open_console, press_on, tab_to
 from tests.install import skip_reason
 
 pytestmark = [
@@ -22,9 +15,7 @@ pytestmark = [
 ]
 
 
-async def test_a_value_of_a_metric_leads_to_its_rows_and_a_row_to_its_formula(
-    visit: Visit,
-) -> None:
+async def test_a_value_of_a_metric_leads_to_its_rows_and_a_row_to_its_formula(visit: Visit) -> None:
     page = await open_console(visit, "/metrics")
     found = page.get_by_role("region", name="Metrics").get_by_role("link")
     await found.get_by_text("emissions", exact=True).click()

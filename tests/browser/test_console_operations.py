@@ -80,9 +80,7 @@ async def write_file(data_dir: Path, key: str) -> None:
     await files.close()
 
 
-async def test_a_run_whose_worker_died_is_stuck_and_starts_again_for_a_reason(
-    visit: Visit,
-) -> None:
+async def test_a_run_whose_worker_died_is_stuck_and_starts_again_for_a_reason(visit: Visit) -> None:
     page = await open_console(visit, "/runs?group=/usa")
     stuck = page.get_by_role("region", name="Stuck runs")
     await expect(stuck.get_by_text("No run is stuck.")).to_be_visible()
@@ -161,9 +159,7 @@ STORED = """{ ngsiServices(first: 9) { nodes { servicePaths(first: 9) { nodes {
   entities(first: 2) { nodes { entityId } } deadLetters(first: 2) { nodes { id } } } } } } }"""
 
 
-async def test_samples_reach_the_chart_as_they_come_and_letters_are_replayed(
-    visit: Visit,
-) -> None:
+async def test_samples_reach_the_chart_as_they_come_and_letters_are_replayed(visit: Visit) -> None:
     page = await sign_in(visit)
     assert await page.evaluate(NOTIFY, notification(12)) == 200
     nameless = {"type": "car", "speed": {"type": "Number", "value": 1}}

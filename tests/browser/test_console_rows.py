@@ -62,9 +62,7 @@ async def test_a_total_leads_to_its_rows_and_a_row_to_its_formula(visit: Visit) 
     assert_quiet(visit)
 
 
-async def test_rows_are_narrowed_to_values_and_totals_stand_for_each_of_them(
-    visit: Visit,
-) -> None:
+async def test_rows_are_narrowed_to_values_and_totals_stand_for_each_of_them(visit: Visit) -> None:
     page = await open_rows(visit, FEBRUARY)
     totals = page.get_by_role("region", name="Totals as a table").get_by_role("row")
     rows = page.get_by_role("region", name="Rows", exact=True).get_by_role("row")

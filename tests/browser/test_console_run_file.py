@@ -44,9 +44,7 @@ async def drop(page: Page, text: str, name: str) -> None:
     await expect(place).not_to_have_class(re.compile("over"))
 
 
-async def test_a_dropped_file_is_checked_sent_and_found_again_after_a_reload(
-    visit: Visit,
-) -> None:
+async def test_a_dropped_file_is_checked_sent_and_found_again_after_a_reload(visit: Visit) -> None:
     page = await sign_in(visit)
     id = await pipeline_id(page)
     path = path_of("pipelines", id, "/run")

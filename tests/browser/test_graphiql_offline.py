@@ -267,9 +267,7 @@ async def test_a_typed_authorization_wins(visit: Visit) -> None:
     assert headers["x-typed"] == "yes"
 
 
-async def test_a_subscription_runs_over_the_socket_with_the_token_of_the_page(
-    visit: Visit,
-) -> None:
+async def test_a_subscription_runs_over_the_socket_with_the_token_of_the_page(visit: Visit) -> None:
     page = await sign_in(visit)
     token = await token_of(page)
     shown = await page.evaluate(FIRST_PIPELINE, token)

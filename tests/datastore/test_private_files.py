@@ -16,7 +16,8 @@ from penstock.datastore.private_files import make_private_database
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.runtime.ngsi_sink import SAMPLES, open_destinations
 from penstock.server.runtime.stores import open_table
-from penstock.server.settings.settings import DATABASE, Settings
+from penstock.server.settings.settings import Settings
+from penstock.server.settings.store_settings import DATABASE
 
 
 @pytest.fixture(autouse=True)

@@ -51,11 +51,7 @@ class Owner:
 @asynccontextmanager
 async def other_owner() -> AsyncIterator[Owner]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        _OWNER,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
+        sys.executable, "-c", _OWNER, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
     owner = Owner(process, Path((await process.stdout.readline()).decode().strip()))

@@ -27,11 +27,7 @@ ROOT = Path(__file__).parents[2]
 BOARD, RULES = ROOT / "deploy" / "grafana.json", ROOT / "deploy" / "alerts.yaml"
 METRICS_PAGE = ROOT / "docs" / "operations.md"
 
-SUFFIXES = {
-    "counter": ("_total",),
-    "gauge": ("",),
-    "histogram": ("_bucket", "_count", "_sum"),
-}
+SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_count", "_sum")}
 OF_THE_SCRAPE = {"job", "instance", "process", "le"}
 """Labels that Prometheus, the gathering of several processes, or a histogram adds."""
 

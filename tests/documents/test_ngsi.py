@@ -135,9 +135,7 @@ async def test_list_the_values_of_an_attribute_between_two_times(ask: Ask) -> No
     ]
 
 
-async def test_aggregate_the_values_of_an_attribute_by_hours_days_months_or_years(
-    ask: Ask,
-) -> None:
+async def test_aggregate_the_values_of_an_attribute_by_hours_days_months_or_years(ask: Ask) -> None:
     """aggregate the values of an attribute by hours, days, months or years"""
     await store_samples(ask.store, samples=FIRST_PAGE + 1)
     for _ in range(2):

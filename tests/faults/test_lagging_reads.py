@@ -16,14 +16,7 @@ from penstock.schema.core.relay import parse_key
 from tests.faults.dynamodb_proxy import FaultProxy
 from tests.support.application import ApplicationClient, open_application
 from tests.support.consistency_check import contents
-from tests.support.graphql_client import (
-    CREATE_GROUP,
-    UPDATE,
-    Ask,
-    as_caller,
-    draft,
-    tag_inputs,
-)
+from tests.support.graphql_client import CREATE_GROUP, UPDATE, Ask, as_caller, draft, tag_inputs
 from tests.support.stores import (
     TWO,
     dynoxide_endpoint,
@@ -115,10 +108,7 @@ async def test_an_answer_lists_what_earlier_fields_of_its_operation_wrote(ask: A
     assert two["timeline"] == {"nodes": [{"state": "WAITING"}]}
     assert two["pipeline"]["executions"]["nodes"] == [{"id": two["id"]}]
     assert two["pipeline"]["executions"]["pageInfo"] == {"hasNextPage": True}
-    variables = {
-        "one": {"id": pipeline, "group": "/eu"},
-        "two": {"id": pipeline, "group": "/eu"},
-    }
+    variables = {"one": {"id": pipeline, "group": "/eu"}, "two": {"id": pipeline, "group": "/eu"}}
     changed = await ask(TWO_GRANTS, variables)
     assert changed.data["one"]["pipeline"]["groups"] == ["/usa", "/eu"]
     assert changed.data["two"]["pipeline"]["groups"] == ["/usa"]

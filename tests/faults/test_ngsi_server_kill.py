@@ -123,9 +123,7 @@ class Sender:
         return {"subscriptionId": "s", "data": [{**entity, "type": "car"}]}
 
 
-def test_each_notified_sample_is_stored_once_whenever_the_server_is_killed(
-    tmp_path: Path,
-) -> None:
+def test_each_notified_sample_is_stored_once_whenever_the_server_is_killed(tmp_path: Path) -> None:
     data_dir, dice = tmp_path / "data", Random(0)
     senders = [Sender(number) for number in range(SENDERS)]
     progress = Progress(ROUNDS * WRITES)

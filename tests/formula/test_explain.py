@@ -115,9 +115,7 @@ def test_the_body_of_a_calculation_that_failed_is_shown_up_to_the_failure() -> N
     assert explained.failure.message == "in #f, line 2, column 3: division by zero"
 
 
-def test_an_explanation_ends_at_the_part_that_is_too_many(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_explanation_ends_at_the_part_that_is_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     levels = {"c0": ((FormulaParameter("x", NUMBER),), ":x")}
     for n in range(1, 12):
         levels[f"c{n}"] = ((FormulaParameter("x", NUMBER),), f"#c{n - 1}(:x) + #c{n - 1}(:x)")

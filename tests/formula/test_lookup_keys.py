@@ -57,7 +57,4 @@ def test_a_lookup_by_other_keys_than_the_declared_ones_says_which_they_are(
 ) -> None:
     with pytest.raises(FormulaFailure) as failed:
         value(formula, KEYED)
-    assert (failed.value.code, message in str(failed.value)) == (
-        FormulaCode.UNKNOWN_DATASET,
-        True,
-    )
+    assert (failed.value.code, message in str(failed.value)) == (FormulaCode.UNKNOWN_DATASET, True)

@@ -90,10 +90,7 @@ async def test_a_batched_field_is_asked_once_for_a_level() -> None:
     found = await run_compiled(SCHEMA, parse(text), context=context)
     part = {"maker": {"name": "m"}}
     assert json.loads(found.data) == {
-        "a": [
-            {"maker": {"name": "m"}, "parts": [part]},
-            {"maker": None, "parts": [part]},
-        ]
+        "a": [{"maker": {"name": "m"}, "parts": [part]}, {"maker": None, "parts": [part]}]
     }
     assert found.errors == [(("a", 1, "maker"), "no maker of orphan", ((1, 37),))]
     assert context.batches == [["x", "orphan"], ["x part", "orphan part"]]

@@ -18,8 +18,7 @@ def call_operation(arguments: Sequence[str]) -> None:
     """Call the operation; a refused call ends with an exception."""
     service, operation, *options = arguments
     client = boto3.client(
-        SERVICES.get(service, service),
-        endpoint_url=os.environ[ENDPOINTS[service]],
+        SERVICES.get(service, service), endpoint_url=os.environ[ENDPOINTS[service]]
     )
     call = getattr(client, operation.replace("-", "_"))
     call(**{_parameter(name): _value(text) for name, text in _pairs(options)})

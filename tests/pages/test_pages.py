@@ -9,12 +9,7 @@ import pytest
 from penstock.server.command_line import run
 from tests.pages.emulated_aws import emulate_aws, uses_aws
 from tests.pages.page_blocks import ROOT, pages_with_blocks, read_blocks, read_steps
-from tests.pages.page_run import (
-    FOLLOWED_ELSEWHERE,
-    PageRun,
-    followed_elsewhere,
-    split_commands,
-)
+from tests.pages.page_run import FOLLOWED_ELSEWHERE, PageRun, followed_elsewhere, split_commands
 from tests.pages.shown_answers import AnswerDiffers, Names
 from tests.support.server_process import running_server
 from tests.support.stores import skip_reason

@@ -16,13 +16,7 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import ANN
-from tests.datastore.kept_rows.plants import (
-    keep_plants,
-    read_kwh,
-    read_rows,
-    read_sum,
-    run_file,
-)
+from tests.datastore.kept_rows.plants import keep_plants, read_kwh, read_rows, read_sum, run_file
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import Watch, create_groups
 from tests.support.stores import open_table

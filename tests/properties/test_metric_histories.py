@@ -139,12 +139,7 @@ async def read_points(
     """The value of each month and group."""
     start, end = YEAR
     wanted = SeriesRequest(
-        group=USA,
-        start=start,
-        end=end,
-        every=Every.MONTH,
-        breakdown=Breakdown.GROUP,
-        as_at=as_at,
+        group=USA, start=start, end=end, every=Every.MONTH, breakdown=Breakdown.GROUP, as_at=as_at
     )
     series = await store.open_session(ANN).metric_series.read(metric, wanted)
     assert series.is_complete

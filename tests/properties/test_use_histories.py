@@ -18,22 +18,10 @@ from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from tests.datastore.resources.test_calculation_refs import rewrite, save
 from tests.support.consistency_check import faults
-from tests.support.sample_resources import (
-    EU,
-    SUPER,
-    USA,
-    caller,
-    create_groups,
-    on_sqlite,
-    walk,
-)
+from tests.support.sample_resources import EU, SUPER, USA, caller, create_groups, on_sqlite, walk
 
 FAR = GroupPath("/far")
-CALLERS = (
-    SUPER,
-    caller({EU: Role.READER}),
-    caller({EU: Role.READER, FAR: Role.READER}),
-)
+CALLERS = (SUPER, caller({EU: Role.READER}), caller({EU: Role.READER, FAR: Role.READER}))
 PLACES = 5
 WHICH = st.integers(0, PLACES - 1)
 ACTS = st.sampled_from(("call", "call", "forget", "grant", "revoke", "delete", "force"))

@@ -26,12 +26,7 @@ from tests.scale.partitions import (
     TableKey,
     units_of,
 )
-from tests.support.dynamodb_upstream import (
-    Body,
-    DynamoDBUpstream,
-    cancellation,
-    operation_of,
-)
+from tests.support.dynamodb_upstream import Body, DynamoDBUpstream, cancellation, operation_of
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 
 NO_LIMIT = float("inf")

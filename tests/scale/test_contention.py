@@ -12,13 +12,7 @@ from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.errors import NameTaken
 from penstock.datastore.store import Store
 from tests.scale.contention_proxy import ContentionProxy, ProxyLimits
-from tests.scale.loads import (
-    LOADS,
-    LoadedServer,
-    create_table,
-    open_loaded_server,
-    run_load,
-)
+from tests.scale.loads import LOADS, LoadedServer, create_table, open_loaded_server, run_load
 from tests.support.consistency_check import faults
 from tests.support.patience import HUNG_SECONDS
 from tests.support.sample_resources import SUPER, USA, make

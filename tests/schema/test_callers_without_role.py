@@ -107,15 +107,7 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
         "nodes": [
             (
                 "query($ids: [ID!]!) { nodes(ids: $ids) { id } }",
-                {
-                    "ids": [
-                        world.id,
-                        world.version_id,
-                        world.group_id,
-                        world.job,
-                        world.execution,
-                    ]
-                },
+                {"ids": [world.id, world.version_id, world.group_id, world.job, world.execution]},
             )
         ],
         "group": [("query($p: GroupPath!) { group(path: $p) { path } }", {"p": world.group})],
@@ -551,11 +543,7 @@ async def test_the_viewer_is_told_of_themselves_alone(ask: Ask) -> None:
     await foreign_world(ask)
     ((document, _),) = cases(NOWHERE)["viewer"]
     told = (await ask(document, {}, OUTSIDERS["admin of another tree"])).value
-    assert told == {
-        "roles": [{"group": "/eu"}],
-        "defaultGroup": "/eu",
-        "apiKeys": {"nodes": []},
-    }
+    assert told == {"roles": [{"group": "/eu"}], "defaultGroup": "/eu", "apiKeys": {"nodes": []}}
 
 
 async def test_what_an_outsider_shares_with_the_tree_shows_nothing_of_it(ask: Ask) -> None:

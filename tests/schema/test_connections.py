@@ -271,11 +271,7 @@ LISTS = {
         ["/asia", "/eu"],
     ),
     "history of a group": Listing(
-        "Group.history",
-        ('group(path: "/eu")', "history"),
-        "",
-        "subject",
-        ["p3", "p3", "p3", "p3"],
+        "Group.history", ('group(path: "/eu")', "history"), "", "subject", ["p3", "p3", "p3", "p3"]
     ),
     "workers": Listing("Query.workers", ("workers",), "", "name", ["a:1", "b", "c"]),
     "tag keys": Listing(
@@ -380,11 +376,7 @@ LISTS = {
         [3],
     ),
     "tag keys of executions": Listing(
-        "Pipeline.executionTagKeys",
-        (NAMED, "executionTagKeys"),
-        "",
-        "key",
-        ["material", "scope"],
+        "Pipeline.executionTagKeys", (NAMED, "executionTagKeys"), "", "key", ["material", "scope"]
     ),
     "tag values of executions": Listing(
         "Pipeline.executionTagValues",
@@ -666,12 +658,7 @@ async def test_a_list_is_walked_both_ways_a_node_at_a_time(name: str, listed_sto
         before = info["startCursor"]
     assert await read_page(listed_store, name, first=1, after=after) == (
         [],
-        {
-            "hasNextPage": False,
-            "hasPreviousPage": True,
-            "startCursor": None,
-            "endCursor": after,
-        },
+        {"hasNextPage": False, "hasPreviousPage": True, "startCursor": None, "endCursor": after},
     )
 
 

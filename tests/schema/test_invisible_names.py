@@ -113,12 +113,7 @@ def output_cases(field: str) -> list[NameCase]:
         ),
         NameCase(
             "createCalculation",
-            {
-                **NEW,
-                "formula": ":x",
-                "parameters": TRANSFORMER["parameters"],
-                "outputs": [output],
-            },
+            {**NEW, "formula": ":x", "parameters": TRANSFORMER["parameters"], "outputs": [output]},
             ["outputs", "0", field],
         ),
     ]

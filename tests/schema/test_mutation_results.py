@@ -70,11 +70,7 @@ NEVER = {
     for title in ("Pipeline", "Calculation", "ReferenceDataset", "Metric")
 } | {
     (union, "LimitExceeded")
-    for union in (
-        "CreateAudioUploadResult",
-        "CreatePlaylistUploadResult",
-        "RetryExecutionResult",
-    )
+    for union in ("CreateAudioUploadResult", "CreatePlaylistUploadResult", "RetryExecutionResult")
 }
 """Members that clients may still select, although nothing makes them any more."""
 DETAILS = {
@@ -271,11 +267,7 @@ CASES: dict[tuple[str, str], Case] = {
         "revokePipeline", {"id": "one", "group": "/usa"}, "FORBIDDEN", None, {}, READER
     ),
     ("RevokePipelineResult", "IllegalState"): Case(
-        "revokePipeline",
-        {"id": "one", "group": "/usa"},
-        "ILLEGAL_STATE",
-        None,
-        {"state": "OWNER"},
+        "revokePipeline", {"id": "one", "group": "/usa"}, "ILLEGAL_STATE", None, {"state": "OWNER"}
     ),
     ("CreateApiKeyResult", "NotFound"): Case(
         "createApiKey", key("/eu"), "NOT_FOUND", ["group"], {}, USA
@@ -367,12 +359,7 @@ CASES |= {
     **run_failures(),
     **execution_failures(),
     ("RetryExecutionResult", "QuotaExceeded"): Case(
-        "retryExecution",
-        {"id": "cancelled"},
-        "QUOTA_EXCEEDED",
-        None,
-        UPLOADS,
-        COLLECTOR,
+        "retryExecution", {"id": "cancelled"}, "QUOTA_EXCEEDED", None, UPLOADS, COLLECTOR
     ),
 }
 LARGE = [{"index": n, "type": "NUMBER", "description": "é" * 2048} for n in range(200)]
@@ -389,20 +376,12 @@ del CASES["UpdateCalculationResult", "LimitExceeded"].input["attributes"]
 for title in ("ReferenceDataset", "Metric"):
     CASES[f"Update{title}Result", "LimitExceeded"] = CASES[
         f"Create{title}Result", "LimitExceeded"
-    ]._replace(
-        field=f"update{title}",
-        input={"id": "one", "expectedVersion": 1, "tags": LONG},
-    )
+    ]._replace(field=f"update{title}", input={"id": "one", "expectedVersion": 1, "tags": LONG})
 CASES["CreateDatasetUploadResult", "NotFound"] = Case(
     "createDatasetUpload", {"group": "/nowhere"}, "NOT_FOUND", ["group"], {}, USA
 )
 CASES["CreateDatasetUploadResult", "QuotaExceeded"] = Case(
-    "createDatasetUpload",
-    {"group": "/usa"},
-    "QUOTA_EXCEEDED",
-    None,
-    UPLOADS,
-    COLLECTOR,
+    "createDatasetUpload", {"group": "/usa"}, "QUOTA_EXCEEDED", None, UPLOADS, COLLECTOR
 )
 CASES["CreateDatasetUploadResult", "LimitExceeded"] = Case(
     "createDatasetUpload",
@@ -500,11 +479,7 @@ CASES |= {
         {"limit": "rows of a request", "maximum": 1_000, "actual": 1_001},
     ),
     ("EvaluatePipelineResult", "IllegalState"): Case(
-        "evaluatePipeline",
-        {"id": "cold", **ROWS},
-        "ILLEGAL_STATE",
-        None,
-        {"state": "FROZEN"},
+        "evaluatePipeline", {"id": "cold", **ROWS}, "ILLEGAL_STATE", None, {"state": "FROZEN"}
     ),
 }
 

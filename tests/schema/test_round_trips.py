@@ -131,10 +131,7 @@ READS = {
         "query($id: ID!) { pipeline(id: $id) { versions { nodes { name } } } }",
         (2, 0, 2),
     ),
-    "list in a group": (
-        '{ pipelines(group: "/usa/northwest") { nodes { name } } }',
-        (5, 0, 2),
-    ),
+    "list in a group": ('{ pipelines(group: "/usa/northwest") { nodes { name } } }', (5, 0, 2)),
     "list all": (
         '{ pipelines(group: "/", includeChildGroups: true) { nodes { name } } }',
         (2, 0, 2),

@@ -103,9 +103,7 @@ async def start_next_answer(answers: AsyncIterator[Any]) -> "asyncio.Task[Any]":
     return task
 
 
-async def test_the_present_state_comes_at_once_and_each_change_after_it(
-    any_store: Store,
-) -> None:
+async def test_the_present_state_comes_at_once_and_each_change_after_it(any_store: Store) -> None:
     ask = Ask(any_store)
     await ask.create_groups()
     id = await ask.make("/usa", "one")

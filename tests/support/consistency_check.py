@@ -195,11 +195,7 @@ def _suffix(shard: int) -> str:
 
 
 def _resource(
-    kind: str,
-    id: str,
-    item: Mapping[str, Any],
-    wanted: Facts,
-    counters: dict[Key, Counter[str]],
+    kind: str, id: str, item: Mapping[str, Any], wanted: Facts, counters: dict[Key, Counter[str]]
 ) -> None:
     pk = f"{kind}:{id}"
     wanted[Key(pk, LATEST[kind])] = {"version": item["version"]}

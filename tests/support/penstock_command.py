@@ -46,11 +46,7 @@ def start_command(*arguments: str, **settings: str) -> RunningCommand:
     output, errors = TemporaryFile(), TemporaryFile()  # noqa: SIM115 - closed when it has ended
     with aws_environment():
         program = start_program(
-            "penstock",
-            *arguments,
-            variables=environment(**settings),
-            output=output,
-            errors=errors,
+            "penstock", *arguments, variables=environment(**settings), output=output, errors=errors
         )
     return RunningCommand(program, output, errors)
 

@@ -73,9 +73,7 @@ def slow_stores(patch: pytest.MonkeyPatch) -> None:
                     patch.setattr(implementation, name, slow_call(getattr(implementation, name)))
 
 
-def slow_call(
-    call: Callable[..., Coroutine[Any, Any, T]],
-) -> Callable[..., Coroutine[Any, Any, T]]:
+def slow_call(call: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
     """Return the call with a wait before and after it, also where it fails."""
 
     @wraps(call)

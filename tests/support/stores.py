@@ -201,7 +201,4 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-_ENDPOINTS: Mapping[str, Callable[[], str]] = {
-    "moto": moto_endpoint,
-    "dynoxide": dynoxide_endpoint,
-}
+_ENDPOINTS: Mapping[str, Callable[[], str]] = {"moto": moto_endpoint, "dynoxide": dynoxide_endpoint}

@@ -14,10 +14,7 @@ from penstock.transform.program import NO_DATA, Program
 NUMBER, STRING, BOOLEAN = FormulaType.NUMBER, FormulaType.STRING, FormulaType.BOOLEAN
 
 TRIPS = TransformPlan(
-    columns=(
-        Column("distance", NUMBER, required=True),
-        Column("fuel", STRING, label="Fuel type"),
-    ),
+    columns=(Column("distance", NUMBER, required=True), Column("fuel", STRING, label="Fuel type")),
     steps=(
         FormulaStep(":distance * 2", "there and back", NUMBER, "return"),
         FormulaStep("IF(:fuel == 'gas', REF('return') / 4, 0)", "co2", NUMBER),

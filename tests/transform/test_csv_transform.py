@@ -392,10 +392,7 @@ def test_a_file_is_read_by_the_separator_of_its_header(separator: str) -> None:
     program = Program(
         TransformPlan(
             (Column("distance", NUMBER), Column("fuel", STRING, label="Fuel type")),
-            (
-                FormulaStep(":distance * 2", "twice", NUMBER),
-                FormulaStep(":fuel", "fuel", STRING),
-            ),
+            (FormulaStep(":distance * 2", "twice", NUMBER), FormulaStep(":fuel", "fuel", STRING)),
         )
     )
     output, rejected, _ = run_chunks(CsvTransform(program), [data])

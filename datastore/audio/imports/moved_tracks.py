@@ -71,10 +71,7 @@ class MissingTracks:
             if current.missing_since is None or not has_content(current, entry):
                 return current
             return replace(
-                current,
-                object_key=entry.key,
-                file_name=file_name_of(entry.key),
-                missing_since=None,
+                current, object_key=entry.key, file_name=file_name_of(entry.key), missing_since=None
             )
 
         try:

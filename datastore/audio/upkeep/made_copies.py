@@ -165,9 +165,7 @@ class MadeCopies:
         due = self._next_due
         moved = copy.move(due)
         whole = Update(
-            key=loose_key(key),
-            set={DUE: due, _WHOLE: True, **moved.fields},
-            condition=copy.unmoved,
+            key=loose_key(key), set={DUE: due, _WHOLE: True, **moved.fields}, condition=copy.unmoved
         )
         listed = [Delete(copy.listed, Exists()), Put(moved.listed_row(key))]
         queued = Put(due_row(key, due))

@@ -9,14 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.table.port import (
-    TTL,
-    Condition,
-    ConditionFailed,
-    Key,
-    Operation,
-    Update,
-)
+from penstock.datastore.table.port import TTL, Condition, ConditionFailed, Key, Operation, Update
 
 MARK_TIME: Final = timedelta(days=7)
 SWEPT: Final = "swept"

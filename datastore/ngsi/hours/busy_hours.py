@@ -5,12 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from penstock.datastore.ngsi.event_times import HOUR_MS
-from penstock.datastore.ngsi.hours.generations import (
-    LATE_MS,
-    SKEW_MS,
-    EntityHour,
-    HourOfEvents,
-)
+from penstock.datastore.ngsi.hours.generations import LATE_MS, SKEW_MS, EntityHour, HourOfEvents
 
 BUSY: Final = 100
 """The events from which an hour of an entity is busy: a month of such hours is read in one go."""

@@ -6,14 +6,7 @@ from dataclasses import dataclass, field
 
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.counts import OpenSegment
-from penstock.datastore.ngsi.run_log import (
-    DEAD,
-    EVENTS,
-    PERSISTED,
-    item_counts,
-    items_in,
-    run_mark,
-)
+from penstock.datastore.ngsi.run_log import DEAD, EVENTS, PERSISTED, item_counts, items_in, run_mark
 
 
 @dataclass(slots=True, eq=False)

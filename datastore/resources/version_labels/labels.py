@@ -8,13 +8,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from penstock.datastore.errors import (
-    FieldProblem,
-    IllegalState,
-    Invalid,
-    LimitExceeded,
-    NotFound,
-)
+from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, LimitExceeded, NotFound
 from penstock.datastore.records import Resource, State, VersionLabel
 from penstock.datastore.text import comparison_form, name_problem
 

@@ -48,11 +48,7 @@ class ResourceTransaction(Generic[R]):
     access: Access
 
     async def commit(
-        self,
-        standing: Standing[R] | None,
-        after: R,
-        extras: WriteExtras,
-        place: str | None = None,
+        self, standing: Standing[R] | None, after: R, extras: WriteExtras, place: str | None = None
     ) -> R:
         """Write the new state, if the guards hold; return the state as it was written.
 

@@ -12,7 +12,8 @@ from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
 from penstock.schema.system.rows import check_rows
 from penstock.schema.system.unfinished_work import check_unfinished_work
 from penstock.server.runtime.stores import build_store
-from penstock.server.settings.settings import DATABASE, Settings
+from penstock.server.settings.settings import Settings
+from penstock.server.settings.store_settings import DATABASE
 
 SCARCE_BYTES = 2**30
 TOO_FEW_BYTES = 100 * 2**20

@@ -67,8 +67,7 @@ def recover(
     saved_to: SavedTo = None,
     stage_path: StagePath = None,
     shred_type: Annotated[
-        list[str] | None,
-        Parameter(help="Shredded type in the output; may be given many times."),
+        list[str] | None, Parameter(help="Shredded type in the output; may be given many times.")
     ] = None,
     no_shred_types: Annotated[bool, Parameter(help="There are no shredded types.")] = False,
     reason: OptionalReason = None,
@@ -234,8 +233,6 @@ def _change_run(
 ) -> CommandOutput:
     """Change a run, and say what was `done`."""
     run = run_with_session(
-        options,
-        manifest.user,
-        lambda session: manifest.change(session, run_id, transition),
+        options, manifest.user, lambda session: manifest.change(session, run_id, transition)
     )
     return manifest.answer(run, done)

@@ -24,8 +24,7 @@ from penstock.server.commands.options import StoreOptions, parse_duration
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 
 Fence = Annotated[
-    int,
-    Parameter(help="Fence of the claim, as `claim` answered it.", validator=Number(gte=0)),
+    int, Parameter(help="Fence of the claim, as `claim` answered it.", validator=Number(gte=0))
 ]
 Lease = Annotated[str, Parameter(help="Time of the lease: `90s`, `10m`, `1d` at most.")]
 Counts = Annotated[
@@ -163,15 +162,10 @@ def report_failed(
 
 
 def _request_transition(
-    options: StoreOptions,
-    manifest: ChangeOptions,
-    run_id: str,
-    transition: transitions.Transition,
+    options: StoreOptions, manifest: ChangeOptions, run_id: str, transition: transitions.Transition
 ) -> Run:
     return run_with_session(
-        options,
-        manifest.user,
-        lambda session: manifest.change(session, run_id, transition),
+        options, manifest.user, lambda session: manifest.change(session, run_id, transition)
     )
 
 

@@ -193,12 +193,7 @@ async def test_changes_need_the_role_at_the_owner_group(
 @pytest.mark.parametrize("name", NEEDS)
 @pytest.mark.parametrize(
     "roles",
-    [
-        {EU: ADMIN},
-        {CITY: ADMIN},
-        {USA: ADMIN, NORTHWEST: READER},
-        {ROOT: READER, EU: ADMIN},
-    ],
+    [{EU: ADMIN}, {CITY: ADMIN}, {USA: ADMIN, NORTHWEST: READER}, {ROOT: READER, EU: ADMIN}],
     ids=["grantee", "descendant", "demoted deeper", "admin elsewhere"],
 )
 @on_sqlite

@@ -197,8 +197,7 @@ async def test_adding_many_again_adds_nothing_twice(store: Store) -> None:
 async def test_of_many_who_add_one_object_at_once_one_succeeds(store: Store) -> None:
     library = listener(store)
     outcomes = await asyncio.gather(
-        *(add(library, "x.mp3", f"t{n}", f"Artist {n}") for n in range(12)),
-        return_exceptions=True,
+        *(add(library, "x.mp3", f"t{n}", f"Artist {n}") for n in range(12)), return_exceptions=True
     )
     (track,) = [outcome for outcome in outcomes if isinstance(outcome, Audio)]
     taken = [outcome for outcome in outcomes if isinstance(outcome, ObjectTaken)]

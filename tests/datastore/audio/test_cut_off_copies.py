@@ -9,11 +9,7 @@ import pytest
 
 from penstock.datastore.access.upload_forms import FORM_TIME
 from penstock.datastore.audio.library import AudioLibrary
-from penstock.datastore.audio.upkeep.loose_objects import (
-    COPY_TIME,
-    UNUSED_TIME,
-    LooseObjects,
-)
+from penstock.datastore.audio.upkeep.loose_objects import COPY_TIME, UNUSED_TIME, LooseObjects
 from penstock.datastore.errors import Invalid, Unavailable
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store

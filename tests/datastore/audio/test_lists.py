@@ -84,14 +84,7 @@ async def test_tracks_of_a_bucket_and_all_tracks_are_listed_by_id(store: Store) 
     )
     assert found == ["Song"]
     everything = await titles(library, lists.get_audio_id_by_user_id)
-    assert sorted(everything) == [
-        "Alive",
-        "Black",
-        "Hells Bells",
-        "Intro",
-        "Song",
-        "Thunderstruck",
-    ]
+    assert sorted(everything) == ["Alive", "Black", "Hells Bells", "Intro", "Song", "Thunderstruck"]
 
 
 async def test_tracks_of_a_genre_are_listed_newest_first(store: Store) -> None:

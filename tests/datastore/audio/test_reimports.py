@@ -296,9 +296,7 @@ async def test_a_big_bucket_gives_way_and_goes_on(
     assert turns >= 5
 
 
-async def test_an_object_that_was_only_left_out_of_the_list_is_not_missing(
-    shelf: Shelf,
-) -> None:
+async def test_an_object_that_was_only_left_out_of_the_list_is_not_missing(shelf: Shelf) -> None:
     await shelf.put("1.mp3", "t")
     await shelf.run()
     (track,) = (await shelf.tracks()).values()

@@ -87,10 +87,7 @@ async def test_every_secret_gets_the_new_key_and_can_be_used_meanwhile(store: St
     await require_keys(store, owners, vault)
     fresh = await connections(store, ANN, vault).add_keys("n", "music", REGION, KEYS)
     owners[fresh.id] = ANN
-    assert await outcomes(store, vault) == {
-        ResealOutcome.RESEALED: 6,
-        ResealOutcome.UNCHANGED: 1,
-    }
+    assert await outcomes(store, vault) == {ResealOutcome.RESEALED: 6, ResealOutcome.UNCHANGED: 1}
     await require_keys(store, owners, NEW)
     before = await contents(store.table)
     assert await outcomes(store, vault) == {ResealOutcome.UNCHANGED: 7}

@@ -15,14 +15,7 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import drift, listener
-from tests.datastore.audio.sample_uploads import (
-    COVER,
-    TAGS,
-    content_of,
-    put,
-    single_chunk,
-    sound,
-)
+from tests.datastore.audio.sample_uploads import COVER, TAGS, content_of, put, single_chunk, sound
 from tests.support.sample_resources import Watch, walk
 from tests.support.table_interceptors import CutOffTable, ProcessDied
 

@@ -47,11 +47,7 @@ async def test_an_upload_becomes_a_track_with_all_that_its_tags_say(
     }
     assert track.object_key.startswith("audio/ann/tracks/")
     assert (track.bucket, track.file_name) == (files.bucket, f"02 Hélls.{name}")
-    assert (track.format, track.size, track.etag) == (
-        AudioFormat(name),
-        len(content),
-        stat.etag,
-    )
+    assert (track.format, track.size, track.etag) == (AudioFormat(name), len(content), stat.etag)
     assert track.duration_ms == pytest.approx(2000, abs=20)
     assert track.artwork is not None
     assert await content_of(files, artwork_key("ann", track.artwork)) == COVER
@@ -138,8 +134,7 @@ async def test_an_upload_is_bound_to_its_key_its_type_and_its_size(library: Audi
 
 
 @pytest.mark.parametrize(
-    ("minutes", "seconds"),
-    [(3, 900), (5, 900), (10, 1500), (60, 7500), (7 * 24 * 60, 604_800)],
+    ("minutes", "seconds"), [(3, 900), (5, 900), (10, 1500), (60, 7500), (7 * 24 * 60, 604_800)]
 )
 def test_a_url_holds_twice_as_long_as_the_track_and_some_more(minutes: int, seconds: int) -> None:
     assert url_lifetime(minutes * 60_000) == seconds
@@ -208,9 +203,7 @@ async def test_an_upload_is_deleted_with_its_track_and_nothing_else_is(
 
 
 @locally
-async def test_a_track_goes_also_where_its_object_cannot_be_reached(
-    library: AudioLibrary,
-) -> None:
+async def test_a_track_goes_also_where_its_object_cannot_be_reached(library: AudioLibrary) -> None:
     track = await upload_and_register(library, "1.mp3", sound("mp3", 1, TAGS))
     without = listener(Store(library.reading.access.table))
     assert without.registering.sources.files is NO_FILES

@@ -139,10 +139,7 @@ async def test_changes_of_one_object_that_wait_are_one_with_all_its_groups(table
         await reader.feed.poll()
         at = reader.now
         await write(table, change(1, at, 1, eu), change(2, at + 1, 1), change(1, at + 2, 2, usa))
-        assert await reader.poll(follower) == [
-            change(2, at + 1, 1),
-            change(1, at + 2, 2, eu, usa),
-        ]
+        assert await reader.poll(follower) == [change(2, at + 1, 1), change(1, at + 2, 2, eu, usa)]
 
 
 async def test_what_was_there_before_anybody_followed_is_not_offered(table: Table) -> None:

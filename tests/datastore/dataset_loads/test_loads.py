@@ -48,15 +48,7 @@ from tests.datastore.dataset_loads.sample_loads import (
 from tests.datastore.datasets.sample_datasets import lookup_dataset, update_dataset
 from tests.datastore.datasets.test_files import FailingProxy, WriterDied
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import (
-    EU,
-    SUPER,
-    USA,
-    Watch,
-    caller,
-    create_groups,
-    on_sqlite,
-)
+from tests.support.sample_resources import EU, SUPER, USA, Watch, caller, create_groups, on_sqlite
 
 __all__ = ["index_always"]
 
@@ -98,10 +90,7 @@ async def test_a_load_makes_the_next_version_with_an_index(store: Store) -> None
     stored = b"".join([chunk async for chunk in store.files.read(key_of_file(made))])
     index = b"".join([chunk async for chunk in store.files.read(key_of_index(made))])
     assert stored == CSV
-    assert (len(index), sha256(index).hexdigest()) == (
-        content.index_bytes,
-        content.index_checksum,
-    )
+    assert (len(index), sha256(index).hexdigest()) == (content.index_bytes, content.index_checksum)
     assert made.counted_bytes == first.content.size_bytes + len(CSV) + len(index)
     rows = await DatasetTableCache().rows(store.files, made)
     assert rows.find("key 299", None) == Decimal("299.5")
@@ -267,9 +256,7 @@ async def test_a_worker_that_dies_leaves_nothing_and_the_next_one_loads(
     job = await begin_load(session, store, first)
     calls, writes = DEATHS[death]
     dying = replace(
-        store,
-        table=FailingProxy(store.table, **calls),
-        files=FailingProxy(store.files, **writes),
+        store, table=FailingProxy(store.table, **calls), files=FailingProxy(store.files, **writes)
     )
     with pytest.raises(WriterDied):
         await dying.run_jobs("first")

@@ -77,9 +77,7 @@ async def test_a_bare_table_gets_its_index_and_its_ttl(table: DynamoDBTable) -> 
     assert await table.verify() == []
 
 
-async def test_other_keys_another_projection_and_another_ttl_are_told(
-    table: DynamoDBTable,
-) -> None:
+async def test_other_keys_another_projection_and_another_ttl_are_told(table: DynamoDBTable) -> None:
     index = {
         "IndexName": INDEX,
         "KeySchema": schema("siKey1", "sk"),

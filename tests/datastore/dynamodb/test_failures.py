@@ -123,11 +123,7 @@ def test_failed_conditions_keep_their_places_and_old_items() -> None:
 @pytest.mark.parametrize(
     ("message", "limit", "maximum"),
     [
-        (
-            "Item size to update has exceeded the maximum allowed size",
-            "bytes of an item",
-            409_600,
-        ),
+        ("Item size to update has exceeded the maximum allowed size", "bytes of an item", 409_600),
         (
             "Attempting to store more than 38 significant digits in a Number",
             "digits of a number",

@@ -109,9 +109,7 @@ async def test_the_output_is_the_next_version_and_formulas_read_it(store: Store)
     assert await faults(store.table) == []
 
 
-async def test_a_dataset_lists_the_pipeline_that_writes_it_and_is_not_deleted(
-    store: Store,
-) -> None:
+async def test_a_dataset_lists_the_pipeline_that_writes_it_and_is_not_deleted(store: Store) -> None:
     pipeline, dataset = await writing_pipeline(store)
     session = store.open_session(SUPER)
     found = await session.uses.list_users(dataset, Window(size=5))
@@ -128,10 +126,7 @@ async def test_a_dataset_lists_the_pipeline_that_writes_it_and_is_not_deleted(
 
 @pytest.mark.parametrize(
     ("data", "code"),
-    [
-        (b"fuel,kg\ngas,2\ngas,3\n", "DUPLICATE_KEY"),
-        (b"fuel,kg\n,2\n", "MISSING_KEY"),
-    ],
+    [(b"fuel,kg\ngas,2\ngas,3\n", "DUPLICATE_KEY"), (b"fuel,kg\n,2\n", "MISSING_KEY")],
 )
 async def test_an_output_that_is_no_dataset_fails_and_makes_no_version(
     store: Store, data: bytes, code: str

@@ -189,14 +189,7 @@ async def test_the_lists_cost_sixteen_units_of_an_executions_life(
     watch.move(timedelta(days=31))
     await counted.finish_deletes()
     spent["removed"] = table.take()
-    assert spent == {
-        "created": 2,
-        "ready": 0,
-        "claimed": 4,
-        "at work": 0,
-        "ended": 6,
-        "removed": 4,
-    }
+    assert spent == {"created": 2, "ready": 0, "claimed": 4, "at work": 0, "ended": 6, "removed": 4}
 
 
 class MovingTable(InterceptedTable):

@@ -121,11 +121,7 @@ async def unfinished_uploads(files: S3Files, execution: Execution) -> int:
     ids=lambda value: value if isinstance(value, str) else "+".join(f.name for f in value),
 )
 async def test_what_passes_is_sent_again_and_changes_nothing(
-    far: Store,
-    tenfold: Pipeline,
-    proxy: S3Proxy,
-    operation: str,
-    faults_met: tuple[S3Fault, ...],
+    far: Store, tenfold: Pipeline, proxy: S3Proxy, operation: str, faults_met: tuple[S3Fault, ...]
 ) -> None:
     assert len(OUTPUT) > PART_BYTES
     made = await ready_execution(far, tenfold, INPUT)
@@ -140,13 +136,7 @@ async def test_what_passes_is_sent_again_and_changes_nothing(
 
 @pytest.mark.parametrize(
     "operation",
-    [
-        "GetObject",
-        "CreateMultipartUpload",
-        "UploadPart",
-        "CompleteMultipartUpload",
-        "PutObject",
-    ],
+    ["GetObject", "CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload", "PutObject"],
 )
 async def test_what_is_denied_fails_the_run_and_leaves_no_parts_behind(
     far: Store, tenfold: Pipeline, proxy: S3Proxy, bucket: S3Files, operation: str

@@ -13,11 +13,7 @@ from penstock.datastore.executions.turns import KeptPlace, claimable_in_turn
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Caller, Role
 from penstock.datastore.store import Store
-from tests.datastore.executions.sample_executions import (
-    ANN,
-    current_execution,
-    ready_execution,
-)
+from tests.datastore.executions.sample_executions import ANN, current_execution, ready_execution
 from tests.support.sample_resources import USA, on_sqlite
 
 BOB, CAT = (Caller(name, {USA: Role.CONTRIBUTOR}) for name in ("bob", "cat"))

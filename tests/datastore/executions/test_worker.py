@@ -76,12 +76,7 @@ async def test_what_is_uploaded_later_does_not_reach_a_run(
     ("data", "more", "code", "message"),
     [
         (b"", {}, "EMPTY_INPUT", "the file is empty"),
-        (
-            b"fuel\ngas\n",
-            {},
-            "MISSING_COLUMN",
-            "the header lacks 'distance'; it has 'fuel'",
-        ),
+        (b"fuel\ngas\n", {}, "MISSING_COLUMN", "the header lacks 'distance'; it has 'fuel'"),
         (b"distance,fuel\nx,gas\n", {}, "ALL_ROWS_FAILED", "No row could be used."),
         (
             INPUT,
@@ -93,12 +88,7 @@ async def test_what_is_uploaded_later_does_not_reach_a_run(
     ids=["empty", "header", "no good row", "threshold"],
 )
 async def test_a_run_fails_only_when_nothing_could_be_done_or_too_much_failed(
-    store: Store,
-    pipeline: Pipeline,
-    data: bytes,
-    more: dict[str, int],
-    code: str,
-    message: str,
+    store: Store, pipeline: Pipeline, data: bytes, more: dict[str, int], code: str, message: str
 ) -> None:
     failed = await finished_execution(store, pipeline, data, **more)
     assert (failed.state, failed.code, failed.message) == ("failed", code, message)

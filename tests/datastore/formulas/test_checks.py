@@ -13,11 +13,7 @@ def transformer(*formulas: str, output: ValueType = ValueType.NUMBER) -> Transfo
             Parameter(index=1, key="note", type=ValueType.STRING),
         ),
         transforms=tuple(
-            Transform(
-                index=n,
-                formula=text,
-                outputs=(Output(index=0, key=f"o{n}", type=output),),
-            )
+            Transform(index=n, formula=text, outputs=(Output(index=0, key=f"o{n}", type=output),))
             for n, text in enumerate(formulas)
         ),
     )

@@ -3,11 +3,7 @@
 import asyncio
 from threading import Event
 
-from penstock.datastore.formulas.threads import (
-    THREAD_COUNT,
-    formula_caller,
-    run_in_formula_thread,
-)
+from penstock.datastore.formulas.threads import THREAD_COUNT, formula_caller, run_in_formula_thread
 from tests.support.loop_clock import let_tasks_run
 from tests.support.patience import HUNG_SECONDS
 

@@ -57,16 +57,8 @@ def test_outputs_without_keys_do_not_repeat_a_key() -> None:
         ([], [transform(0, formula="x" * 16385)], [["transforms", "0", "formula"]]),
         ([], [transform(0, formula="\x00")], [["transforms", "0", "formula"]]),
         ([], [transform(0, outputs=())], [["transforms", "0", "outputs"]]),
-        (
-            [],
-            [transform(0, outputs=(output(0), output(1)))],
-            [["transforms", "0", "outputs"]],
-        ),
-        (
-            [],
-            [transform(0, outputs=(output(1),))],
-            [["transforms", "0", "outputs", "0", "index"]],
-        ),
+        ([], [transform(0, outputs=(output(0), output(1)))], [["transforms", "0", "outputs"]]),
+        ([], [transform(0, outputs=(output(1),))], [["transforms", "0", "outputs", "0", "index"]]),
         (
             [],
             [transform(0, outputs=(output(0, "\x07"),))],

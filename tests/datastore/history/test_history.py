@@ -165,9 +165,7 @@ async def test_entries_expire_after_the_time_of_the_setting(store: Store) -> Non
 
 
 @on_sqlite
-async def test_an_entry_costs_two_units_in_each_trail_and_a_page_is_one_query(
-    store: Store,
-) -> None:
+async def test_an_entry_costs_two_units_in_each_trail_and_a_page_is_one_query(store: Store) -> None:
     made = await make(await create_groups(store), USA, "Smelt")
     await session_of(store).pipelines.writing.grant(made.id, EU)
     metered = MeteredTable(store.table)

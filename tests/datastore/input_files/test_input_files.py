@@ -237,10 +237,7 @@ async def test_a_small_file_that_unpacks_to_more_than_an_upload_fails(
 )
 @on_sqlite
 async def test_a_file_that_unpacks_far_beyond_what_people_send_fails(
-    store: Store,
-    pipeline: Pipeline,
-    make: Callable[[], bytes],
-    monkeypatch: pytest.MonkeyPatch,
+    store: Store, pipeline: Pipeline, make: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(convert, "FREE_BYTES", 0)
     over = await finished_execution(store, pipeline, make())

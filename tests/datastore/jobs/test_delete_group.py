@@ -113,9 +113,7 @@ async def assert_closed(
     assert await contents(store.table) == before
 
 
-async def test_nothing_is_let_into_a_group_once_its_deletion_was_acknowledged(
-    store: Store,
-) -> None:
+async def test_nothing_is_let_into_a_group_once_its_deletion_was_acknowledged(store: Store) -> None:
     made = await plant(store)
     await begin_deletion(store)
     await assert_closed(store, USA, made["at eu"].id)

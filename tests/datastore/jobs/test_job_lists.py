@@ -19,16 +19,7 @@ from penstock.datastore.table.layout import JOB, JOB_OF_GROUP, JOB_OF_USER
 from penstock.datastore.table.port import TTL
 from tests.datastore.jobs.sample_subtree import begin_deletion, plant
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import (
-    EU,
-    NORTHWEST,
-    SUPER,
-    USA,
-    Watch,
-    caller,
-    on_sqlite,
-    walk,
-)
+from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, Watch, caller, on_sqlite, walk
 
 ANN = Caller("ann", {})
 BOB = Caller("bob", {})

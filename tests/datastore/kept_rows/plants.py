@@ -34,9 +34,7 @@ PLANTS = Transformer(
             outputs=(Output(index=0, key="plant", type=ValueType.STRING),),
         ),
         Transform(
-            index=1,
-            formula=":kwh",
-            outputs=(Output(index=0, key="kwh", type=ValueType.NUMBER),),
+            index=1, formula=":kwh", outputs=(Output(index=0, key="kwh", type=ValueType.NUMBER),)
         ),
     ),
     rows=RowKeeping(key=("plant",)),

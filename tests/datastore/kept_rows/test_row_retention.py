@@ -20,31 +20,13 @@ from penstock.datastore.kept_rows.merged_files import read_merged_files
 from penstock.datastore.kept_rows.part_files import copy_parts
 from penstock.datastore.kept_rows.part_list import pipelines_to_merge, read_head, read_parts
 from penstock.datastore.kept_rows.write_part import PartWriter, rows_folder
-from penstock.datastore.records import (
-    Output,
-    Parameter,
-    Pipeline,
-    RowKeeping,
-    Transform,
-    ValueType,
-)
+from penstock.datastore.records import Output, Parameter, Pipeline, RowKeeping, Transform, ValueType
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import ROWS_HEAD, ROWS_LIMIT
 from penstock.datastore.table.pages import Window
-from tests.datastore.executions.sample_executions import (
-    ANN,
-    finished_execution,
-    pipeline_in,
-)
+from tests.datastore.executions.sample_executions import ANN, finished_execution, pipeline_in
 from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
-from tests.datastore.kept_rows.plants import (
-    PLANTS,
-    SUM,
-    read_kwh,
-    read_rows,
-    read_sum,
-    run_file,
-)
+from tests.datastore.kept_rows.plants import PLANTS, SUM, read_kwh, read_rows, read_sum, run_file
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import SUPER, Watch, create_groups, on_sqlite
 from tests.support.table_interceptors import ProcessDied

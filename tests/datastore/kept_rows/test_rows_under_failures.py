@@ -15,11 +15,7 @@ from penstock.datastore.kept_rows.write_part import PARQUET, PartWriter, rows_fo
 from penstock.datastore.objects.port import Files, single_chunk
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
-from tests.datastore.executions.sample_executions import (
-    ANN,
-    current_execution,
-    ready_execution,
-)
+from tests.datastore.executions.sample_executions import ANN, current_execution, ready_execution
 from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
 from tests.datastore.kept_rows.plants import plant_file, read_kwh, read_rows, read_sum, run_file
 from tests.support.consistency_check import faults

@@ -103,9 +103,7 @@ async def test_annotations_of_deleted_things_go_and_all_others_stay(store: Store
     assert not [key for key in await contents(store.table) if key.pk.startswith("LU:")]
 
 
-async def test_albums_and_artists_keep_their_annotations_until_they_come_back(
-    store: Store,
-) -> None:
+async def test_albums_and_artists_keep_their_annotations_until_they_come_back(store: Store) -> None:
     ann = store.open_session(ANN)
     track = await add(ann.audio, "1.mp3", "t", "A", album="Grain")
     things = [(Kind.ALBUM, album_place(track)), (Kind.ARTIST, artist_place("A"))]

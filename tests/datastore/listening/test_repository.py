@@ -139,9 +139,7 @@ async def test_one_play_told_by_many_at_once_is_one_play(store: Store) -> None:
 
 
 @on_sqlite
-async def test_half_of_a_track_or_four_minutes_count_and_less_leaves_no_trace(
-    store: Store,
-) -> None:
+async def test_half_of_a_track_or_four_minutes_count_and_less_leaves_no_trace(store: Store) -> None:
     session = open_session(store)
     (short,) = await songs(session)
     hour = draft("hour.mp3", "Hour", duration_ms=3_600_000)

@@ -6,13 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import (
-    IllegalState,
-    Invalid,
-    LimitExceeded,
-    NotFound,
-    NotPermitted,
-)
+from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.manifest import consumers
 from penstock.datastore.manifest.consumers import ConsumerStart
 from penstock.datastore.manifest.import_runs import SourceItem

@@ -245,10 +245,7 @@ async def test_a_refused_change_of_a_manifest_is_refused_when_it_is_tried(
     await discover(session)
     missing, here = ManifestName(USA, "x"), store.open_session(caller({USA: Role.CONTRIBUTOR}))
     before = await contents(store.table)
-    for name, failure, who in (
-        (missing, NotFound, session),
-        (SNOW, NotPermitted, here),
-    ):
+    for name, failure, who in ((missing, NotFound, session), (SNOW, NotPermitted, here)):
         with pytest.raises(failure):
             await who.manifests.set_retries(name, RULES, dry_run=True)
         with pytest.raises(failure):

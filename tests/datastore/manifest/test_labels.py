@@ -174,10 +174,7 @@ async def test_a_list_by_label_reads_only_its_runs(session: Session, store: Stor
         await discover(session, f"r{n}/", batch="all", tags=(GERMAN,) if n % 20 == 0 else ())
     traced = TracedTable(store.table)
     seen = Store(traced, store.clock).open_session(caller({USA: Role.READER}))
-    for choice in (
-        RunListFilter(tag=GERMAN),
-        RunListFilter(tag=GERMAN, state=RunState.NEW),
-    ):
+    for choice in (RunListFilter(tag=GERMAN), RunListFilter(tag=GERMAN, state=RunState.NEW)):
         traced.start()
         before = seen.units.rcu
         assert len((await seen.run_lists.page(SNOW, choice, Window())).entries) == 2

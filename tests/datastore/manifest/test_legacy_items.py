@@ -138,10 +138,7 @@ def without(item: Mapping[str, Any], *names: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("item", "problems"),
     [
-        (
-            {},
-            ["RunId is missing", "AddedAt is missing", "AddedBy is missing", "ToSkip is missing"],
-        ),
+        ({}, ["RunId is missing", "AddedAt is missing", "AddedBy is missing", "ToSkip is missing"]),
         (
             {**NEW_ITEM, "AddedAt": "1544529600", "ToSkip": "false"},
             ["AddedAt must be a whole number", "ToSkip must be true or false"],
@@ -161,10 +158,7 @@ def without(item: Mapping[str, Any], *names: str) -> dict[str, Any]:
         ({**LOADED_ITEM, "ToSkip": True}, ["it was loaded, and ToSkip is true"]),
         (
             {**PROCESSED_ITEM, "SavedTo": "/local/run=1", "AddedBy": ""},
-            [
-                "AddedBy must not be empty",
-                "SavedTo must be a folder like `s3://bucket/path/`",
-            ],
+            ["AddedBy must not be empty", "SavedTo must be a folder like `s3://bucket/path/`"],
         ),
         (
             {**NEW_ITEM, "RunId": "s3://bucket/run=1/"},

@@ -67,10 +67,7 @@ async def test_each_new_type_is_told_with_the_first_run_that_has_it(
     failed = await claim(session, LOAD, run_name("run=5/"))
     await session.runs.change(failed.name, Fail(fence=failed.fence, error="unknown type"))
     await session.runs.change(run_name("run=6/"), Skip(reason="broken"))
-    assert await plan(session) == (
-        4,
-        [("run=2/", ("c",)), ("run=3/", ("d",)), ("run=5/", ("e",))],
-    )
+    assert await plan(session) == (4, [("run=2/", ("c",)), ("run=3/", ("d",)), ("run=5/", ("e",))])
 
 
 async def test_a_run_that_failed_to_be_transformed_has_no_types(

@@ -262,10 +262,7 @@ async def test_only_those_may_recover_who_may_work_and_only_admins_delete(
     await bring_to(session, RunState.FAILED)
     await write_success(files)
     before = await contents(store.table)
-    for roles, failure in (
-        ({EU: Role.ADMIN}, NotFound),
-        ({USA: Role.READER}, NotPermitted),
-    ):
+    for roles, failure in (({EU: Role.ADMIN}, NotFound), ({USA: Role.READER}, NotPermitted)):
         recovery = store.open_session(caller(roles)).run_recovery
         for call in (
             recovery.recover(NAME, TYPES, THERE),

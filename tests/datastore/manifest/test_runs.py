@@ -129,11 +129,7 @@ async def test_a_run_is_discovered_once_whoever_finds_it_again(
 
 async def test_a_run_may_be_skipped_before_anybody_finds_it(session: Session) -> None:
     run = await discover(session, skip_reason="known to be broken")
-    assert (run.state, run.to_skip, run.skip_reason) == (
-        RunState.NEW,
-        True,
-        "known to be broken",
-    )
+    assert (run.state, run.to_skip, run.skip_reason) == (RunState.NEW, True, "known to be broken")
     with pytest.raises(RunSkipped):
         await claim(session, TRANSFORM)
 

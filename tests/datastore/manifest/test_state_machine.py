@@ -205,8 +205,7 @@ def test_a_fence_that_is_not_the_latest_is_refused_in_every_state(shape: str, as
 
 
 @pytest.mark.parametrize(
-    ("shape", "stage"),
-    [("NEW", TRANSFORM), ("PROCESSED", LOAD), ("FAILED to load", LOAD)],
+    ("shape", "stage"), [("NEW", TRANSFORM), ("PROCESSED", LOAD), ("FAILED to load", LOAD)]
 )
 def test_nobody_claims_a_run_that_is_to_be_skipped(shape: str, stage: object) -> None:
     skipped = run(shape, to_skip=True, skip_reason="bad day")

@@ -196,9 +196,7 @@ async def test_what_a_write_mends_between_the_scans_is_no_difference(store: Stor
     assert racing.scans == 2
 
 
-async def test_a_row_that_an_earlier_release_listed_needs_no_other_to_list_it(
-    store: Store,
-) -> None:
+async def test_a_row_that_an_earlier_release_listed_needs_no_other_to_list_it(store: Store) -> None:
     session = await create_groups(store)
     whole, both = [await make(session, USA, name) for name in ("whole", "both")]
     await list_whole_row(store.table, PIPELINE, whole.id)

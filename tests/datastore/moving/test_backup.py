@@ -11,12 +11,7 @@ from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.errors import BadArgument, Unavailable
 from penstock.datastore.moving import backup as module
 from penstock.datastore.moving.archive import DamagedArchive
-from penstock.datastore.moving.backup import (
-    DataFolder,
-    check_backup,
-    make_backup,
-    restore_backup,
-)
+from penstock.datastore.moving.backup import DataFolder, check_backup, make_backup, restore_backup
 from penstock.datastore.moving.export import MovableStore
 from penstock.datastore.ngsi.destinations import EmbeddedDestinations
 from penstock.datastore.objects.directory import LocalFiles

@@ -15,11 +15,7 @@ from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.layout import DEAD_LETTER
 from penstock.datastore.table.port import Update
-from tests.datastore.ngsi.failing_destinations import (
-    FailingDestinations,
-    fail_first,
-    fail_table,
-)
+from tests.datastore.ngsi.failing_destinations import FailingDestinations, fail_first, fail_table
 from tests.datastore.ngsi.sample_sinks import SinkWorld
 from tests.datastore.ngsi.test_replay import BUSY, ONCE, make_letters, notifications
 from tests.datastore.ngsi.test_sink import accept

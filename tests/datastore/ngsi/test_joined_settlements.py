@@ -122,10 +122,7 @@ async def test_a_settlement_that_another_server_made_is_left_out_of_the_commit(
 
 @without_moto
 async def test_a_repeated_notification_keeps_settlements_waiting(world: SinkWorld) -> None:
-    async with (
-        world.open_sink(JOINING) as sink,
-        world.open_sink(QUICK) as other,
-    ):
+    async with world.open_sink(JOINING) as sink, world.open_sink(QUICK) as other:
         await accept_and_store(sink, "car1", "car2")
         await accept(other, "car3", correlator="c")
         await accept_and_store(sink, "car3", correlator="c")

@@ -114,9 +114,7 @@ async def test_no_segment_joins_a_run_whose_lease_is_half_over(world: SinkWorld)
 
 
 @on_sqlite
-async def test_a_segment_that_comes_a_lease_after_another_has_its_own_run(
-    world: SinkWorld,
-) -> None:
+async def test_a_segment_that_comes_a_lease_after_another_has_its_own_run(world: SinkWorld) -> None:
     watch = Watch()
     async with world.open_sink(QUICK, **settings(watch)) as sink:
         for number in range(3):

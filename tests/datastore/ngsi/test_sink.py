@@ -93,10 +93,7 @@ async def test_a_segment_is_a_run_of_the_manifest_until_it_is_loaded(world: Sink
         assert run.saved_to == f"s3://files/{run.run_id}"
         assert [
             event.update.entity_id for event in await read_events(sink.committer.run_log, run)
-        ] == [
-            "car1",
-            "car2",
-        ]
+        ] == ["car1", "car2"]
 
 
 @without_moto
@@ -332,12 +329,7 @@ def test_the_defaults_are_those_of_the_document() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ttl", "pauses"),
-    [
-        (3, [1.0, 2.0, 2.0, None]),
-        (0, [None]),
-        (-1, [1.0, 2.0, 2.0, 2.0, 2.0]),
-    ],
+    ("ttl", "pauses"), [(3, [1.0, 2.0, 2.0, None]), (0, [None]), (-1, [1.0, 2.0, 2.0, 2.0, 2.0])]
 )
 def test_intervals_of_retries_go_in_turn_and_the_last_repeats(
     ttl: int, pauses: list[float | None]

@@ -241,6 +241,5 @@ def test_jspf_of_others_is_read_with_single_texts_for_lists() -> None:
         }
     )
     assert read(PlaylistFormat.JSPF, text) == PlaylistDocument(
-        title="Mixed",
-        tracks=(FileTrack(id=ID, location="a b.mp3", duration_ms=1_500), FileTrack()),
+        title="Mixed", tracks=(FileTrack(id=ID, location="a b.mp3", duration_ms=1_500), FileTrack())
     )

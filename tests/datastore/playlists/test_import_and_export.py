@@ -271,9 +271,7 @@ def _later(store: Store) -> Clock:
 
 
 @without_moto
-async def test_an_import_taken_for_left_behind_does_not_come_to_sight_in_part(
-    store: Store,
-) -> None:
+async def test_an_import_taken_for_left_behind_does_not_come_to_sight_in_part(store: Store) -> None:
     session = open_session(store)
     await add_tracks(session, 1)
     before = await contents(store.table)
@@ -290,9 +288,7 @@ async def test_an_import_taken_for_left_behind_does_not_come_to_sight_in_part(
 
 
 @on_sqlite
-async def test_ten_thousand_tracks_are_imported_and_exported_in_their_order(
-    store: Store,
-) -> None:
+async def test_ten_thousand_tracks_are_imported_and_exported_in_their_order(store: Store) -> None:
     session = open_session(store)
     audio = await add_tracks(session, 3)
     wanted = [FileTrack(id=audio[n * n % 3], title=f"{n}") for n in range(10_000)]

@@ -12,14 +12,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.port import Table, Update
 from tests.support.loop_clock import LONG, pass_time
-from tests.support.sample_resources import (
-    NORTHWEST,
-    SUPER,
-    USA,
-    make,
-    on_sqlite,
-    open_one_shard,
-)
+from tests.support.sample_resources import NORTHWEST, SUPER, USA, make, on_sqlite, open_one_shard
 from tests.support.table_interceptors import TracedTable
 
 pytestmark = on_sqlite

@@ -126,8 +126,7 @@ async def _rename_playlist(store: Store) -> Rewrite:
     session = store.open_session(SUPER)
     made = await session.playlists.writing.create("first")
     return Rewrite(
-        PLAYLIST.key(playlist=made.id),
-        lambda: session.playlists.writing.rename(made.id, "second"),
+        PLAYLIST.key(playlist=made.id), lambda: session.playlists.writing.rename(made.id, "second")
     )
 
 
@@ -190,8 +189,7 @@ async def _replay_letter(store: Store) -> Rewrite:
     page = await list_letters(store.table, place, Window(size=1))
     result = ReplayResult(page.entries[0][1], 1, 0)
     return Rewrite(
-        DEAD_LETTER.key(id=id),
-        lambda: commit(store.table, [replay_write(result, store.clock)]),
+        DEAD_LETTER.key(id=id), lambda: commit(store.table, [replay_write(result, store.clock)])
     )
 
 

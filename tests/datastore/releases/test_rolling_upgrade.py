@@ -39,10 +39,7 @@ async def give_zones(access: Access, after: str | None) -> AsyncIterator[tuple[s
         yield id, 1, 1
 
 
-NEXT_STEPS = (
-    *STEPS,
-    Step(NEXT.schema, "Giving zones", give_zones, minimum_writer=NEXT.schema),
-)
+NEXT_STEPS = (*STEPS, Step(NEXT.schema, "Giving zones", give_zones, minimum_writer=NEXT.schema))
 
 
 class Fleet:
@@ -172,11 +169,7 @@ async def test_a_release_that_may_not_read_does_neither(fleet: Fleet) -> None:
     )
     marker = Update(
         key=Key("SM", "SM"),
-        set={
-            "schema": NEXT.schema,
-            "minimumReader": NEXT.schema,
-            "minimumWriter": NEXT.schema,
-        },
+        set={"schema": NEXT.schema, "minimumReader": NEXT.schema, "minimumWriter": NEXT.schema},
     )
     await fleet.table.transact([marker])
     assert await read_marker(fleet.table) == closed

@@ -117,9 +117,7 @@ async def test_a_deleted_resource_leaves_the_list_whatever_row_listed_it(
     assert await faults(store.table) == []
 
 
-async def test_the_upgrade_replaces_every_whole_row_and_changes_nothing_else(
-    store: Store,
-) -> None:
+async def test_the_upgrade_replaces_every_whole_row_and_changes_nothing_else(store: Store) -> None:
     pipelines = await make_mixed(store, PIPELINE)
     calculation = await make_of(store.open_session(SUPER), CALCULATION, USA, "rate")
     await list_whole_row(store.table, CALCULATION, calculation.id)

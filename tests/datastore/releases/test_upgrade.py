@@ -92,10 +92,7 @@ async def test_the_upgrade_keeps_the_ids_of_what_formulas_mean(store: Store) -> 
     ]
     rows = await contents(store.table)
     for each in made:
-        for key in (
-            PIPELINE.latest.key(id=each.id),
-            PIPELINE.version.key(id=each.id, version=1),
-        ):
+        for key in (PIPELINE.latest.key(id=each.id), PIPELINE.version.key(id=each.id, version=1)):
             references: Any = rows[key]["references"]
             assert [one["id"] for one in references] == [rate.id]
     assert "references" not in rows[PIPELINE.latest.key(id=plain.id)]

@@ -88,8 +88,7 @@ async def test_a_delete_that_an_update_overtakes_starts_over(
 @each_kind
 @on_sqlite
 async def test_a_delete_with_a_version_in_mind_that_an_update_overtakes_is_a_conflict(
-    store: Store,
-    kind: KindDefinition[Any],
+    store: Store, kind: KindDefinition[Any]
 ) -> None:
     session = await create_groups(store)
     made = await make_of(session, kind, USA, "Smelt", "k=v")
@@ -140,8 +139,7 @@ async def test_more_than_a_transaction_holds_is_deleted_behind_a_tombstone(
 @each_kind
 @on_sqlite
 async def test_a_single_grant_with_more_tags_than_a_transaction_holds_is_deleted(
-    store: Store,
-    kind: KindDefinition[Any],
+    store: Store, kind: KindDefinition[Any]
 ) -> None:
     session = await create_groups(store)
     made = await make_tag_laden(session, kind)
@@ -161,8 +159,7 @@ async def assert_name_is_free(session: Session, kind: KindDefinition[Any]) -> No
 @each_kind
 @on_sqlite
 async def test_a_delete_cut_short_anywhere_is_finished_later_and_hides_the_rest_at_once(
-    store: Store,
-    kind: KindDefinition[Any],
+    store: Store, kind: KindDefinition[Any]
 ) -> None:
     session = await create_groups(store)
     unfinished = []

@@ -14,12 +14,7 @@ from tests.datastore.datasets.sample_datasets import lookup_dataset
 from tests.datastore.resources.test_calculation_refs import rewrite, save
 from tests.support.consistency_check import contents, faults
 from tests.support.old_rows import forget_references
-from tests.support.sample_resources import (
-    NORTHWEST,
-    USA,
-    create_groups,
-    on_sqlite,
-)
+from tests.support.sample_resources import NORTHWEST, USA, create_groups, on_sqlite
 
 
 async def value_of(session: Session, one: Calculation, version: int | None = None) -> Any:

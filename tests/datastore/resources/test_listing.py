@@ -135,9 +135,7 @@ async def test_a_group_lists_what_it_inherits_and_not_what_lies_beside_or_below(
 
 
 @on_sqlite
-async def test_child_groups_are_included_without_repeating_what_several_grant(
-    store: Store,
-) -> None:
+async def test_child_groups_are_included_without_repeating_what_several_grant(store: Store) -> None:
     session = await tagged_pipeline(store)
     made = await make(session, NORTHWEST, "eight", "m=a/b")
     for group in (SOUTH, EU):
@@ -148,10 +146,7 @@ async def test_child_groups_are_included_without_repeating_what_several_grant(
             listed = ListRequest(group=USA, include_child_groups=True, newest_first=False)
             assert await pages(session, listed, size, backward=backward) == usa
             ab = ListRequest(
-                group=ROOT,
-                include_child_groups=True,
-                newest_first=False,
-                tags=by_tags(all="m=a/b"),
+                group=ROOT, include_child_groups=True, newest_first=False, tags=by_tags(all="m=a/b")
             )
             found = await pages(session, ab, size, backward=backward)
             assert found == ["one", "three", "six", "eight"]
@@ -175,9 +170,7 @@ async def test_readers_of_the_root_list_all_whatever_it_is_granted_to(store: Sto
 
 
 @on_sqlite
-async def test_listing_all_spans_any_number_of_groups_but_a_subtree_does_not(
-    store: Store,
-) -> None:
+async def test_listing_all_spans_any_number_of_groups_but_a_subtree_does_not(store: Store) -> None:
     await tagged_pipeline(store)
     session = Store(store.table, list_budget=Budget(groups=2)).open_session(SUPER)
     assert len(await pages(session, ListRequest(group=ROOT, include_child_groups=True), 20)) == 7
@@ -317,11 +310,7 @@ async def test_a_list_longer_than_any_page_read_is_whole(store: Store) -> None:
 async def test_lists_are_narrowed_by_state_and_owner(store: Store) -> None:
     session = await tagged_pipeline(store)
     ids = {one.name: one.id for one in await everything(session)}
-    for name, state in (
-        ("two", State.FROZEN),
-        ("three", State.FROZEN),
-        ("six", State.DISABLED),
-    ):
+    for name, state in (("two", State.FROZEN), ("three", State.FROZEN), ("six", State.DISABLED)):
         await session.pipelines.writing.update(ids[name], 1, {"state": state})
     below = ListRequest(group=ROOT, include_child_groups=True, newest_first=False)
     cases: tuple[tuple[dict[str, Any], list[str]], ...] = (

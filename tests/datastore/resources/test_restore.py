@@ -21,13 +21,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.layout import KindDefinition
 from tests.datastore.datasets.sample_datasets import lookup_dataset, update_dataset
 from tests.datastore.resources.test_calculation_refs import codes, rewrite, save
-from tests.datastore.resources.test_uses import (
-    names_used,
-    on_two,
-    pipe,
-    transformer_of,
-    users_of,
-)
+from tests.datastore.resources.test_uses import names_used, on_two, pipe, transformer_of, users_of
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (
     EU,

@@ -95,9 +95,7 @@ async def test_the_set_of_next_year_waits_and_corrections_of_both_years_reach_th
     assert await faults(timed.table) == []
 
 
-async def test_a_version_of_the_past_is_found_before_the_resource_was_created(
-    timed: Store,
-) -> None:
+async def test_a_version_of_the_past_is_found_before_the_resource_was_created(timed: Store) -> None:
     session = await create_groups(timed)
     early = draft("late", active_from="1999-01-01T00:00:00.000Z")
     made = await session.pipelines.writing.create(USA, early, None)

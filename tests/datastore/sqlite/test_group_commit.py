@@ -259,9 +259,7 @@ async def test_reads_see_what_was_acknowledged_before_they_were_asked_for(path: 
         await asyncio.gather(*(count(name) for name in "abcdefgh"))
 
 
-async def test_a_lane_that_cannot_open_its_file_tells_everyone_and_tries_again(
-    path: Path,
-) -> None:
+async def test_a_lane_that_cannot_open_its_file_tells_everyone_and_tries_again(path: Path) -> None:
     attempts = []
 
     def open_second_time() -> Connection:

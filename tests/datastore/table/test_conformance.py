@@ -216,9 +216,7 @@ async def pages_of(table: Table, limit: int, *, descending: bool) -> list[Page]:
     return pages
 
 
-async def test_a_page_that_reaches_its_limit_at_the_end_says_where_it_stopped(
-    table: Table,
-) -> None:
+async def test_a_page_that_reaches_its_limit_at_the_end_says_where_it_stopped(table: Table) -> None:
     await store(table, [item("p", "a"), item("p", "b")])
 
     full = await table.query(Query(partition="p", limit=2))

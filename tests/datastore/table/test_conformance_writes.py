@@ -63,14 +63,7 @@ async def test_an_update_changes_what_it_names_and_nothing_else(table: Table) ->
     )
 
     assert await stored_item(table, *KEY) == item(
-        *KEY,
-        kept=[1],
-        old={"now": "a map"},
-        fresh="",
-        null=None,
-        given=1,
-        count=-2,
-        first=3,
+        *KEY, kept=[1], old={"now": "a map"}, fresh="", null=None, given=1, count=-2, first=3
     )
 
 

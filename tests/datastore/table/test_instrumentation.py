@@ -55,9 +55,7 @@ async def test_every_call_is_shown_with_its_size_and_units(table: Table) -> None
     assert {call.raised for call in watcher.ended} == {None}
 
 
-async def test_a_failed_call_is_shown_with_what_it_cost_and_raises_as_before(
-    table: Table,
-) -> None:
+async def test_a_failed_call_is_shown_with_what_it_cost_and_raises_as_before(table: Table) -> None:
     watcher = Watcher()
     with pytest.raises(ConditionFailed):
         await InstrumentedTable(table, [watcher]).transact([Delete(KEY, Exists())])
@@ -102,10 +100,7 @@ def client_error(code: str, *reasons: str) -> ClientError:
         (client_error("RequestLimitExceeded"), RetryReason.THROTTLED),
         (client_error("SlowDown"), RetryReason.THROTTLED),
         (client_error("TransactionInProgressException"), RetryReason.CONFLICT),
-        (
-            client_error(CANCELLED, "None", "TransactionConflict"),
-            RetryReason.CONFLICT,
-        ),
+        (client_error(CANCELLED, "None", "TransactionConflict"), RetryReason.CONFLICT),
         (client_error(CANCELLED, "ThrottlingError"), RetryReason.THROTTLED),
         (client_error("InternalServerError"), RetryReason.FAILED),
         (client_error("503"), RetryReason.FAILED),

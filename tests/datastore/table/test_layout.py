@@ -222,13 +222,7 @@ OWN = {"user": "ann", "audio": ID}
         (DEAD_LETTER, {"id": ID, "service": "s", "path": "/p"}, f"NX:{ID}", "NX", "NX:s:/p"),
         (NAMING_RULES, {"kind": "grouping"}, "NM:grouping", "NM", None),
         (SERVICE, {"group": "~s", "service": "S"}, "NS", "NS:~s:S", None),
-        (
-            SERVICE_PATH,
-            {"service": "S", "group": "~s~p", "path": "/P"},
-            "NP:S",
-            "NP:~s~p:/P",
-            None,
-        ),
+        (SERVICE_PATH, {"service": "S", "group": "~s~p", "path": "/P"}, "NP:S", "NP:~s~p:/P", None),
         (
             ENTITY,
             {"service": "s", "path": "/p", "entity": "urn:1", "type": "t"},
@@ -244,13 +238,7 @@ OWN = {"user": "ann", "audio": ID}
             None,
         ),
         (MANIFEST, {"group": USA, "name": "a:b"}, "RM:/usa", "RM:a%3Ab", "RM"),
-        (
-            MANIFEST_COUNT,
-            {"manifest": (USA, "a:b"), "shard": 3},
-            "RC:/usa#a%3Ab",
-            "RC:03",
-            None,
-        ),
+        (MANIFEST_COUNT, {"manifest": (USA, "a:b"), "shard": 3}, "RC:/usa#a%3Ab", "RC:03", None),
         (RUN, {"manifest": (USA, "m#n"), "run": "a/r=1/"}, "R:/usa#m%23n:a/r=1/", "R", None),
         (
             RUN_EVENT,

@@ -140,13 +140,7 @@ def test_writes_are_paid_by_1_kb_of_the_larger_item(
 
 @pytest.mark.parametrize(
     ("old", "new", "index"),
-    [
-        (None, "g", 2.0),
-        ("g", "g", 2.0),
-        ("g", "h", 3.0),
-        ("g", None, 1.0),
-        (None, None, 0.0),
-    ],
+    [(None, "g", 2.0), ("g", "g", 2.0), ("g", "h", 3.0), ("g", None, 1.0), (None, None, 0.0)],
 )
 def test_every_entry_of_the_index_that_changes_is_paid_once(
     old: str | None, new: str | None, index: float

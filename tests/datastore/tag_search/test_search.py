@@ -165,9 +165,7 @@ async def test_a_match_is_found_wherever_it_sits_among_bursts_that_avoid_each_ot
     asked = SampleListRequest(all_of("x", "y"), descending=descending, sizes=PageSizes(4, 4, 8))
     for match in range(80):
         world = world_of(
-            page,
-            x={match, *range(20), *range(40, 60)},
-            y={match, *range(20, 40), *range(60, 80)},
+            page, x={match, *range(20), *range(40, 60)}, y={match, *range(20, 40), *range(60, 80)}
         )
         found, _ = await cost(world, asked, 1)
         assert found == SearchPage((numbered_id(match),), numbered_id(match), more=False)

@@ -19,13 +19,7 @@ from penstock.formula.core.errors import (
     FormulaInvalid,
     FormulaSyntax,
 )
-from penstock.formula.core.limits import (
-    MAX_BATCH_STEPS,
-    MAX_DEPTH,
-    MAX_STRING,
-    MAX_TEXT,
-    WorkMeter,
-)
+from penstock.formula.core.limits import MAX_BATCH_STEPS, MAX_DEPTH, MAX_STRING, MAX_TEXT, WorkMeter
 from penstock.formula.core.values import FormulaParameter, Value, join_texts, text_of
 from penstock.formula.evaluate import compile_formula, evaluate_rows
 from penstock.formula.functions.text import concat

@@ -147,12 +147,7 @@ def test_a_token_ends_at_a_hyphen_or_bracket() -> None:
 def test_a_parameter_key_is_writable_when_it_is_a_token() -> None:
     assert [
         key for key in ("a", "Fuel type", "a:b", "é_1", "a-b", "", " a", "a ") if is_writable(key)
-    ] == [
-        "a",
-        "Fuel type",
-        "a:b",
-        "é_1",
-    ]
+    ] == ["a", "Fuel type", "a:b", "é_1"]
 
 
 def test_a_text_is_read_once_while_it_is_remembered() -> None:

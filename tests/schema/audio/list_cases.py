@@ -46,20 +46,8 @@ NAMED = {"titles": [{"title": title} for title in TITLES[:3]]}
 JOB = "01a1fd33-4531-77f0-8555-cdb912a93fef"
 AUDIO_LISTS: dict[str, Row] = {
     "audio": ("Query.audios", ("audios",), "", "title", TITLES[::-1]),
-    "audio, oldest first": (
-        "Query.audios",
-        ("audios",),
-        "order: OLDEST_FIRST",
-        "title",
-        TITLES,
-    ),
-    "audio of an artist": (
-        "Query.audios",
-        ("audios",),
-        'artist: "the band"',
-        "title",
-        TITLES[:3],
-    ),
+    "audio, oldest first": ("Query.audios", ("audios",), "order: OLDEST_FIRST", "title", TITLES),
+    "audio of an artist": ("Query.audios", ("audios",), 'artist: "the band"', "title", TITLES[:3]),
     "audio of an album": ("Query.audios", ("audios",), 'album: "BIG PINK"', "title", TITLES[:3]),
     "audio of a bucket": ("Query.audios", ("audios",), 'bucket: "mine"', "title", ["x"]),
     "audio of a genre": ("Query.audios", ("audios",), 'genre: "rock"', "title", ["t2", "t1", "t0"]),

@@ -62,11 +62,7 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
         {"quota": "FILES", "maximum": 1, "used": 1},
     ),
     ("AddAudioResult", "DuplicateObject"): AudioCase(
-        "addAudio",
-        {"objectKey": "there"},
-        "DUPLICATE_OBJECT",
-        ["objectKey"],
-        {"existing": "track"},
+        "addAudio", {"objectKey": "there"}, "DUPLICATE_OBJECT", ["objectKey"], {"existing": "track"}
     ),
     ("AddAudioResult", "IllegalState"): AudioCase(
         "addAudio",

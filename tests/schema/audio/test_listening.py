@@ -65,10 +65,7 @@ async def test_a_play_told_twice_counts_once_and_a_short_one_not(ask: Ask) -> No
     (song,) = await add_songs(ask, "a")
     for _ in range(2):
         told = await ask.input(PLAY, id=song, startedAt=AT, listenedMs=500)
-        assert told == {
-            "counts": True,
-            "audio": {**NOTHING, "playCount": 1, "lastPlayedAt": AT},
-        }
+        assert told == {"counts": True, "audio": {**NOTHING, "playCount": 1, "lastPlayedAt": AT}}
     short = await ask.input(PLAY, id=song, startedAt="2022-08-11T00:00:00Z", listenedMs=499)
     assert (short["counts"], short["audio"]["playCount"]) == (False, 1)
     played = (await ask(VIEWER)).value["plays"]["nodes"]

@@ -4,12 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from graphql import (
-    GraphQLInputObjectType,
-    GraphQLObjectType,
-    build_schema,
-    get_named_type,
-)
+from graphql import GraphQLInputObjectType, GraphQLObjectType, build_schema, get_named_type
 
 from penstock.schema import sdl
 from tests.datastore.ngsi.stored_samples import store_dead_letter

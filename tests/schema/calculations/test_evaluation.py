@@ -27,11 +27,7 @@ def draft(formula: str, output: str = "NUMBER", **types: str) -> dict[str, Any]:
     parameters = [
         {"index": n, "key": key, "type": type} for n, (key, type) in enumerate(types.items())
     ]
-    return {
-        "formula": formula,
-        "parameters": parameters,
-        "outputs": [{"index": 0, "type": output}],
-    }
+    return {"formula": formula, "parameters": parameters, "outputs": [{"index": 0, "type": output}]}
 
 
 async def evaluate(ask: Ask, what: Any, *rows: Any) -> Any:
@@ -116,8 +112,7 @@ async def test_no_rows_have_no_values_and_nothing_to_explain(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    "subject",
-    [{}, {"name": "a", "draft": draft("1")}, {"name": "a", "id": "x"}],
+    "subject", [{}, {"name": "a", "draft": draft("1")}, {"name": "a", "id": "x"}]
 )
 async def test_one_thing_is_evaluated(subject: dict[str, Any], ask: Ask) -> None:
     told = (await ask(EVALUATE, {"input": {**subject, "group": "/usa", "rows": []}})).value

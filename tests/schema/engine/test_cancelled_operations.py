@@ -8,11 +8,7 @@ from contextlib import suppress
 import pytest
 import strawberry
 
-from penstock.schema.engine.engine import (
-    CompiledExecutor,
-    GraphQLEngine,
-    OperationRequest,
-)
+from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine, OperationRequest
 from penstock.schema.engine.limits import Limits
 
 STEPS = 12

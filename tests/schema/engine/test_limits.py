@@ -74,10 +74,7 @@ def test_numbers_saturate_instead_of_growing() -> None:
 
 def test_5000_skips_are_refused() -> None:
     document = "{ hello " + "@skip(if: false) " * 5_000 + "}"
-    assert refusal(document) == (
-        "QUERY_TOO_LARGE",
-        "There are 5000 directives; the most is 50.",
-    )
+    assert refusal(document) == ("QUERY_TOO_LARGE", "There are 5000 directives; the most is 50.")
 
 
 def test_directives_count_wherever_they_stand() -> None:
@@ -118,10 +115,7 @@ def test_an_operation_may_be_twelve_fields_deep() -> None:
         return "{ shelf " + "{ books { nodes { shelf " * pairs + "{ name }" + "}}}" * pairs + "}"
 
     assert only(deep(11)).measure.depth == 11
-    assert refusal(deep(14)) == (
-        "QUERY_TOO_DEEP",
-        "The operation nests 14 fields; the most is 12.",
-    )
+    assert refusal(deep(14)) == ("QUERY_TOO_DEEP", "The operation nests 14 fields; the most is 12.")
 
 
 def test_long_chains_of_fragments_end_before_the_stack_does() -> None:
@@ -150,10 +144,7 @@ def test_unknown_names_are_measured_without_complaint() -> None:
 
 def test_mutation_fields_at_the_root_are_counted_through_fragments() -> None:
     eleven = "mutation { ...F } fragment F on Mutation {" + ' write(text: "x")' * 11 + "}"
-    assert refusal(eleven) == (
-        "QUERY_TOO_LARGE",
-        "There are 11 mutation fields; the most is 10.",
-    )
+    assert refusal(eleven) == ("QUERY_TOO_LARGE", "There are 11 mutation fields; the most is 10.")
     only("mutation {" + ' write(text: "x")' * 10 + "}")
 
 
@@ -162,10 +153,7 @@ def test_ten_operations_are_enough() -> None:
         return " ".join(f"query Q{n} {{ hello }}" for n in range(count))
 
     assert len(measure_operations(SCHEMA, parse(several(10)), LIMITS)) == 10
-    assert refusal(several(11)) == (
-        "QUERY_TOO_LARGE",
-        "There are 11 operations; the most is 10.",
-    )
+    assert refusal(several(11)) == ("QUERY_TOO_LARGE", "There are 11 operations; the most is 10.")
 
 
 def test_the_whole_introspection_query_passes() -> None:

@@ -22,15 +22,9 @@ async def test_errors_of_an_answer_name_our_codes_and_nothing_else(
     }
     assert answered == {
         "crash": ("Internal error", masked),
-        "refuse": (
-            "`first` is 1 to 100, not 0.",
-            {"code": "BAD_USER_INPUT", "path": ["first"]},
-        ),
+        "refuse": ("`first` is 1 to 100, not 0.", {"code": "BAD_USER_INPUT", "path": ["first"]}),
         "forbid": ("That is not for you.", {"code": "FORBIDDEN"}),
-        "away": (
-            "The store did not answer.",
-            {"code": "SERVICE_UNAVAILABLE", "retryAfter": 7},
-        ),
+        "away": ("The store did not answer.", {"code": "SERVICE_UNAVAILABLE", "retryAfter": 7}),
         "tooWide": ("Internal error", masked),
     }
     assert [record.exc_info is not None for record in caplog.records] == [True, True]

@@ -176,11 +176,7 @@ def test_one_value_for_a_list_and_fields_of_no_input_are_counted_too() -> None:
 
 @pytest.mark.parametrize(
     "document",
-    [
-        "{ viewer {" + "userId " * 63 + "} }",
-        "{" + "viewer { userId } " * 44 + "}",
-        WHOLE,
-    ],
+    ["{ viewer {" + "userId " * 63 + "} }", "{" + "viewer { userId } " * 44 + "}", WHOLE],
 )
 def test_what_is_let_through_is_valid(document: str) -> None:
     assert DocumentCache(schema, LIMITS).get(document).errors == ()

@@ -445,11 +445,7 @@ async def test_whoever_loses_sight_of_the_pipeline_follows_its_executions_no_mor
 CONSTANT = {
     "parameters": [],
     "transforms": [
-        {
-            "index": 0,
-            "formula": "1 + 1",
-            "outputs": [{"index": 0, "key": "two", "type": "NUMBER"}],
-        }
+        {"index": 0, "formula": "1 + 1", "outputs": [{"index": 0, "key": "two", "type": "NUMBER"}]}
     ],
 }
 

@@ -30,11 +30,7 @@ def transformer(dataset: str | None) -> dict[str, Any]:
             {"index": n, "key": key, "type": type} for n, (key, type) in enumerate(columns)
         ],
         "transforms": [
-            {
-                "index": n,
-                "formula": f":{key}",
-                "outputs": [{"index": 0, "key": key, "type": type}],
-            }
+            {"index": n, "formula": f":{key}", "outputs": [{"index": 0, "key": key, "type": type}]}
             for n, (key, type) in enumerate(columns)
         ],
         "dataset": dataset and {"id": dataset, "key": ["fuel"]},

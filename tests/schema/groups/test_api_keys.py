@@ -60,10 +60,7 @@ def test_no_type_but_the_payload_shows_a_secret() -> None:
 async def test_a_revoked_key_leaves_the_list(ask: Ask) -> None:
     id = (await create(ask))["apiKey"]["id"]
     revoked = await ask.input(REVOKE, ANN, id=id)
-    assert revoked == {
-        "__typename": "RevokeApiKeyPayload",
-        "apiKey": {"id": id, "name": "nightly"},
-    }
+    assert revoked == {"__typename": "RevokeApiKeyPayload", "apiKey": {"id": id, "name": "nightly"}}
     assert (await ask(LIST, caller=ANN)).value == {"userId": "ann", "apiKeys": {"nodes": []}}
     assert (await ask.input(REVOKE, ANN, id=id))["__typename"] == "NotFound"
 

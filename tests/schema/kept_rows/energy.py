@@ -13,11 +13,7 @@ ENERGY: dict[str, Any] = {
         {"index": 2, "key": "meter", "type": "NUMBER"},
     ],
     "transforms": [
-        {
-            "index": n,
-            "formula": formula,
-            "outputs": [{"index": 0, "key": key, "type": type}],
-        }
+        {"index": n, "formula": formula, "outputs": [{"index": 0, "key": key, "type": type}]}
         for n, (key, formula, type) in enumerate(
             (
                 ("plant", ":plant", "STRING"),

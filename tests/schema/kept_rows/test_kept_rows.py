@@ -167,11 +167,7 @@ async def test_withdrawn_rows_are_in_no_list_and_no_total_until_they_are_made_ag
     pipeline = await keep_three(ask)
     key = [TX, "1735689600000"]
     done = await ask.input(WITHDRAW, pipelineId=pipeline, keys=[key], reason="a broken meter")
-    assert done == {
-        "__typename": "WithdrawRowsPayload",
-        "count": 1,
-        "pipeline": {"id": pipeline},
-    }
+    assert done == {"__typename": "WithdrawRowsPayload", "count": 1, "pipeline": {"id": pipeline}}
     assert await read_energy(ask, pipeline) == {f"{CA} 2025-01": "0.15", f"{TX} 2025-02": "300"}
     assert await read_sums(ask, pipeline) == {"": "300.15"}
     again = await ask.input(WITHDRAW, pipelineId=pipeline, keys=[key], reason="twice")

@@ -24,11 +24,7 @@ def transformer(**rows: Any) -> dict[str, Any]:
             {"index": n, "key": key, "type": type} for n, (key, type) in enumerate(outputs)
         ],
         "transforms": [
-            {
-                "index": n,
-                "formula": f":{key}",
-                "outputs": [{"index": 0, "key": key, "type": type}],
-            }
+            {"index": n, "formula": f":{key}", "outputs": [{"index": 0, "key": key, "type": type}]}
             for n, (key, type) in enumerate(outputs)
         ],
         "rows": {"key": ["name"], **rows},

@@ -39,10 +39,7 @@ async def update(ask: Ask, id: str, version: int, **changes: Any) -> None:
     transformer = {**ENERGY, **changes}
     given = {"id": id, "expectedVersion": version, "transformer": transformer}
     made = (await ask(UPDATE, {"input": given})).value
-    assert made == {
-        "__typename": "UpdatePipelinePayload",
-        "pipeline": {"version": version + 1},
-    }
+    assert made == {"__typename": "UpdatePipelinePayload", "pipeline": {"version": version + 1}}
 
 
 @pytest.mark.parametrize("form", FORMS)

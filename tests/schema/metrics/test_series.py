@@ -3,14 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from tests.schema.kept_rows.energy import (
-    ENERGY,
-    WITHDRAW,
-    keep_energy,
-    list_rows,
-    meter,
-    run_rows,
-)
+from tests.schema.kept_rows.energy import ENERGY, WITHDRAW, keep_energy, list_rows, meter, run_rows
 from tests.schema.metrics.sample_metrics import (
     SERIES,
     YEAR,

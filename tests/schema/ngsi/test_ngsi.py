@@ -43,8 +43,7 @@ async def preview(ask: Ask, body: Any, **arguments: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("method", "value"),
-    [("COUNT", "3"), ("SUM", "3"), ("AVG", "1"), ("MIN", "0"), ("MAX", "2")],
+    ("method", "value"), [("COUNT", "3"), ("SUM", "3"), ("AVG", "1"), ("MIN", "0"), ("MAX", "2")]
 )
 async def test_a_series_is_aggregated_by_period(ask: Ask, method: str, value: str) -> None:
     await store_samples(ask.store, samples=3)

@@ -45,12 +45,7 @@ async def test_what_changed_between_two_versions_is_told_with_its_place(ask: Ask
         {"op": "REPLACE", "path": "/description", "before": None, "after": "words"},
         {"op": "REPLACE", "path": "/state", "before": "ENABLED", "after": "FROZEN"},
         {"op": "REPLACE", "path": "/tags/0/value", "before": "b", "after": "b/c"},
-        {
-            "op": "REMOVE",
-            "path": "/tags/1",
-            "before": {"key": "c", "value": "d"},
-            "after": None,
-        },
+        {"op": "REMOVE", "path": "/tags/1", "before": {"key": "c", "value": "d"}, "after": None},
     ]
     assert found.units.calls == 2
     back = (await ask(DIFF, {"id": id, "from": 3, "to": 2})).value["diff"]

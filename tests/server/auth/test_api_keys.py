@@ -170,9 +170,7 @@ async def test_with_no_seconds_to_keep_a_key_it_is_looked_up_each_time() -> None
     assert world.reads == [ID, ID, ID]
 
 
-async def test_a_key_that_was_not_there_is_looked_up_again_after_five_seconds(
-    world: World,
-) -> None:
+async def test_a_key_that_was_not_there_is_looked_up_again_after_five_seconds(world: World) -> None:
     kept = world.keys.pop(ID)
     for _ in range(3):
         assert await world.refusal_of() == REFUSED

@@ -51,8 +51,7 @@ async def test_a_token_names_its_user_and_roles() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "algorithm"),
-    [(KEY, "ES256"), (RSA, "RS256"), (EDWARDS, "EdDSA"), (EDWARDS, "Ed25519")],
+    ("key", "algorithm"), [(KEY, "ES256"), (RSA, "RS256"), (EDWARDS, "EdDSA"), (EDWARDS, "Ed25519")]
 )
 async def test_every_allowed_algorithm_is_accepted(key: Key, algorithm: str) -> None:
     with pytest.warns() if algorithm == "EdDSA" else nullcontext():  # when signing

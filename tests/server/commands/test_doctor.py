@@ -232,9 +232,7 @@ async def test_what_nobody_foresaw_fails_and_the_other_checks_go_on(
     assert report.levels["issuer"] == "ok"
 
 
-async def test_a_directory_that_cannot_be_written_fails(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+async def test_a_directory_that_cannot_be_written_fails(capsys: pytest.CaptureFixture[str]) -> None:
     report = await examine(capsys, "--data-dir", "/proc")
     assert (report.code, report.levels["data directory"]) == (3, "fail")
     assert "choose another PENSTOCK_DATA_DIR" in report["data directory"]

@@ -10,7 +10,7 @@ from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.server.command_line import run
-from penstock.server.settings.settings import DATABASE
+from penstock.server.settings.store_settings import DATABASE
 from tests.support.sample_resources import EU, USA, create_groups, make
 
 ADA = Caller("ada", {ROOT: Role.ADMIN})

@@ -78,10 +78,7 @@ def test_every_command_is_walked() -> None:
 
 @pytest.mark.parametrize("command", ANSWERS)
 def test_with_json_everything_printed_is_one_object(
-    command: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PENSTOCK_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)

@@ -164,11 +164,7 @@ def test_only_a_get_without_a_body_opens_a_websocket() -> None:
             PLAIN,
             ("host: a", "connection: keep-alive", "transfer-encoding: chunked"),
         ),
-        (
-            (*SOCKET, "UPGRADE: h2c"),
-            PLAIN,
-            ("host: a", "connection: keep-alive"),
-        ),
+        ((*SOCKET, "UPGRADE: h2c"), PLAIN, ("host: a", "connection: keep-alive")),
         (
             ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"),
             "POST /a HTTP/1.1",

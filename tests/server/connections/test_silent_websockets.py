@@ -30,10 +30,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(data_dir: Path) -> Iterator[Server]:
     """A server for which a silent client has no end."""
     arguments = ("--port", "0", "--no-seed", "--data-dir", str(data_dir))
-    patience = {
-        "PENSTOCK_STREAM_INIT_SECONDS": "1000",
-        "PENSTOCK_MAX_STREAMS_PER_CALLER": "1000",
-    }
+    patience = {"PENSTOCK_STREAM_INIT_SECONDS": "1000", "PENSTOCK_MAX_STREAMS_PER_CALLER": "1000"}
     with start_server(data_dir.parent / "log", *arguments, **patience) as server:
         yield server
 

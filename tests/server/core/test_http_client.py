@@ -22,10 +22,7 @@ OWN_SERVER = {
 async def test_no_cookie_is_kept_and_no_redirect_followed() -> None:
     async with open_issuer() as service, open_http_client() as client:
         service.jwks_status = 302
-        service.jwks_headers = {
-            "set-cookie": "a=b; Path=/",
-            "location": f"{service.url}/elsewhere",
-        }
+        service.jwks_headers = {"set-cookie": "a=b; Path=/", "location": f"{service.url}/elsewhere"}
         for _ in range(2):
             answer = await client.get(f"{service.url}/jwks")
             assert (answer.status_code, answer.headers["set-cookie"]) == (302, "a=b; Path=/")

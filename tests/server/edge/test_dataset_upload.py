@@ -103,7 +103,4 @@ async def test_a_sweep_that_fails_is_told_and_tried_again(
         async with sweep_files_periodically(replace(store, table=away), seconds=0.01):  # type: ignore[arg-type]
             await asyncio.wait_for(third.wait(), HUNG_SECONDS)
     told = [record.getMessage() for record in caplog.records]
-    assert told[:2] == [
-        "files could not be swept: The table is away.",
-        "files could not be swept",
-    ]
+    assert told[:2] == ["files could not be swept: The table is away.", "files could not be swept"]

@@ -173,8 +173,7 @@ async def test_a_request_keeps_the_id_it_came_with(
 
 
 @pytest.mark.parametrize(
-    "headers",
-    [{}, {"x_request_id": "x" * 129}, {"traceparent": f"00-{'0' * 32}-{'b' * 16}-01"}],
+    "headers", [{}, {"x_request_id": "x" * 129}, {"traceparent": f"00-{'0' * 32}-{'b' * 16}-01"}]
 )
 async def test_a_request_without_a_fit_id_gets_a_new_one(
     headers: dict[str, str], client: Client

@@ -217,9 +217,7 @@ async def test_a_caller_beyond_their_share_is_told_when_to_come_back(api: Api) -
     assert (await api("{ __typename }", "bob")).status_code == 200
 
 
-async def test_each_field_of_a_mutation_is_counted_and_a_refused_one_does_nothing(
-    api: Api,
-) -> None:
+async def test_each_field_of_a_mutation_is_counted_and_a_refused_one_does_nothing(api: Api) -> None:
     def groups(*names: str) -> str:
         fields = (f'{n}: createGroup(input: {{path: "/{n}"}}) {{ __typename }}' for n in names)
         return f"mutation {{ {' '.join(fields)} }}"

@@ -181,8 +181,7 @@ async def test_what_an_event_reads_of_the_store_is_paid(store: Store, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "moment",
-    ["2026-99-99T99:99:99.999Z", "0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"],
+    "moment", ["2026-99-99T99:99:99.999Z", "0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"]
 )
 async def test_a_key_with_a_time_that_cannot_be_is_ignored(
     store: Store, tmp_path: Path, moment: str

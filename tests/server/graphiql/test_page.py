@@ -146,9 +146,7 @@ async def test_a_page_without_sessions_exchanges_no_code(dist: Path, tmp_path: P
     assert settings["examples"] == []
 
 
-async def test_a_server_below_a_prefix_names_the_paths_the_browser_sees(
-    config: PageConfig,
-) -> None:
+async def test_a_server_below_a_prefix_names_the_paths_the_browser_sees(config: PageConfig) -> None:
     app = Starlette(routes=routes(config))
     async with client_of(app, root_path='/stage"') as client:
         page = await client.get('/stage"/graphiql')

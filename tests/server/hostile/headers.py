@@ -138,11 +138,7 @@ HEADERS = (
             ),
             "a WebSocket": (("connection", "Upgrade"), ("upgrade", "websocket")),
             "a WebSocket, by capitals": (("Connection", "UPGRADE"), ("Upgrade", "WEBSOCKET")),
-            "two things": (
-                ("connection", "upgrade"),
-                ("upgrade", "h2c"),
-                ("upgrade", "websocket"),
-            ),
+            "two things": (("connection", "upgrade"), ("upgrade", "h2c"), ("upgrade", "websocket")),
             "a list": (("connection", "keep-alive,upgrade"), ("upgrade", "websocket, h2c")),
             "a thing nobody knows": (("connection", "upgrade"), ("upgrade", "a/1")),
             "nothing": (("connection", "upgrade"), ("upgrade", "")),

@@ -48,10 +48,7 @@ ODD_ONES = (
 )
 INTROSPECTION = (
     doc("the whole schema", get_introspection_query(input_value_deprecation=True), "__schema"),
-    doc(
-        "the schema in circles",
-        "{ __schema { types {" + "fields { type {" * 3 + "name" + "}" * 9,
-    ),
+    doc("the schema in circles", "{ __schema { types {" + "fields { type {" * 3 + "name" + "}" * 9),
     doc(
         "the schema in a shorter circle",
         "{ __schema { types { fields { type { fields { name args { name "

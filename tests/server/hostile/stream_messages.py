@@ -174,11 +174,7 @@ SOCKETS = (
         + frame(b'"type":"ping"}', 0),
         says="pong",
     ),
-    talk(
-        "a message of 70,000 bytes",
-        says(type="ping", payload={"a": "b" * 70_000}),
-        says="pong",
-    ),
+    talk("a message of 70,000 bytes", says(type="ping", payload={"a": "b" * 70_000}), says="pong"),
     *FLOODS,
     talk("a document that is none", subscribes("{"), says="GRAPHQL_PARSE_FAILED"),
     talk(

@@ -70,10 +70,7 @@ def test_strangers_who_do_not_read_keep_nobody_out(
 ) -> None:
     directory = tmp_path_factory.mktemp("unread")
     cap = {"PENSTOCK_MAX_CONNECTIONS": "5"}
-    with (
-        open_attacked_server(directory, PATIENT | cap) as at,
-        many(at, 40, INNER * 1_000),
-    ):
+    with open_attacked_server(directory, PATIENT | cap) as at, many(at, 40, INNER * 1_000):
         # A stranger is known as one who does not read when an answer has waited for a while.
         wait_until(lambda: is_served(at))
         for _ in range(3):

@@ -390,10 +390,7 @@ def test_requests_beyond_the_cap_get_503_and_health_is_still_answered(
         "PENSTOCK_MAX_CONNECTIONS": "4",
     }
     directory = tmp_path_factory.mktemp("full")
-    with (
-        open_attacked_server(directory, SHORT | patient) as at,
-        busy(at, 2) as talking,
-    ):
+    with open_attacked_server(directory, SHORT | patient) as at, busy(at, 2) as talking:
         until_refused(at)
         with Talk(at.url) as probe:
             probe.say(HEALTH)

@@ -12,12 +12,7 @@ from tests.server.hostile.harm_checks import assert_good_request_is_served, writ
 from tests.server.hostile.headers import head
 from tests.server.hostile.raw_connection import Talk
 from tests.server.hostile.test_few_places import PATIENT
-from tests.server.hostile.test_hostile_connections import (
-    HEAD,
-    HEALTH,
-    many,
-    write_handshake,
-)
+from tests.server.hostile.test_hostile_connections import HEAD, HEALTH, many, write_handshake
 from tests.server.hostile.test_transfers import FORM, LARGE, ask, write_form
 from tests.support.patience import wait_until
 

@@ -15,13 +15,7 @@ from openlineage.client.generated.base import BaseFacet, RunEvent
 KEYS: Final = {"DatasetVersion": "version", "ProcessingEngine": "processing_engine"}
 """The keys of facets that are not called like their classes."""
 
-FACETS: Final = (
-    "InputDatasetFacet",
-    "OutputDatasetFacet",
-    "DatasetFacet",
-    "RunFacet",
-    "JobFacet",
-)
+FACETS: Final = ("InputDatasetFacet", "OutputDatasetFacet", "DatasetFacet", "RunFacet", "JobFacet")
 """The kinds of facets, as the names of their classes end."""
 
 

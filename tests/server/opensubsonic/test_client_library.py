@@ -56,11 +56,7 @@ def _make_key(server: RunningServer) -> str:
     headers = {"authorization": f"Bearer {token_of(server.data_dir, '/=admin')}"}
     body = {"query": CREATE % in_half_a_year()}
     answer = httpx.post(
-        f"{server.url}/graphql",
-        json=body,
-        headers=headers,
-        timeout=HUNG_SECONDS,
-        verify=VERIFY_TLS,
+        f"{server.url}/graphql", json=body, headers=headers, timeout=HUNG_SECONDS, verify=VERIFY_TLS
     )
     secret: str = answer.json()["data"]["createApiKey"]["secret"]
     return secret

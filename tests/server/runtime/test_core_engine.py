@@ -30,14 +30,7 @@ from tests.datastore.executions.sample_executions import (
     ready_execution,
 )
 from tests.datastore.objects.conftest import files, local, local_store, s3, s3_store
-from tests.server.runtime.row_inputs import (
-    LARGE,
-    MIXED,
-    ODD_FILES,
-    name_file,
-    run_task,
-    task_of,
-)
+from tests.server.runtime.row_inputs import LARGE, MIXED, ODD_FILES, name_file, run_task, task_of
 from tests.support.sample_resources import on_sqlite
 
 __all__ = ["files", "implementation", "local", "local_store", "s3", "s3_store", "table"]

@@ -36,9 +36,7 @@ def test_what_is_no_address_of_a_scheduler_is_refused(address: str) -> None:
         Settings.load(dask=address)
 
 
-def test_without_the_extra_the_worker_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_extra_the_worker_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "find_spec", lambda _: None)
     with pytest.raises(CommandFailed, match="with its extra `dask`") as failed:
         row_engine_of(Settings.load(dask="tcp://scheduler:8786"))

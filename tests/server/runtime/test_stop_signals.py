@@ -169,10 +169,7 @@ def test_the_command_line_is_told_that_a_script_started_it_in_the_background() -
 )
 @pytest.mark.parametrize("in_background", [True, False])
 def test_only_servers_and_workers_of_a_script_in_the_background_obey_ctrl_c(
-    command: tuple[str, ...],
-    ignores: bool,
-    in_background: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...], ignores: bool, in_background: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     met = []
 

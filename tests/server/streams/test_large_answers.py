@@ -34,11 +34,7 @@ async def post_unread(house: StreamHouse, query: str, accept: str) -> AsyncItera
     line.free.clear()
     body = json.dumps({"query": query}).encode()
     line.incoming.put_nowait({"type": "http.request", "body": body, "more_body": False})
-    headers = {
-        "accept": accept,
-        "content_type": "application/json",
-        "authorization": "Bearer ann",
-    }
+    headers = {"accept": accept, "content_type": "application/json", "authorization": "Bearer ann"}
     scope = {
         "type": "http",
         "method": "POST",

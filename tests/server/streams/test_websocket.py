@@ -41,8 +41,7 @@ async def test_the_protocol_is_found_among_others() -> None:
 
 
 @pytest.mark.parametrize(
-    "origin",
-    ["https://api.example.org", "http://API.example.org", "https://app.example.org", None],
+    "origin", ["https://api.example.org", "http://API.example.org", "https://app.example.org", None]
 )
 async def test_our_own_page_an_allowed_one_and_no_page_may_connect(origin: str | None) -> None:
     headers = {} if origin is None else {"origin": origin}

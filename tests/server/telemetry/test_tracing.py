@@ -125,10 +125,7 @@ async def test_a_caller_s_trace_is_continued(
 
 
 async def test_a_line_of_log_names_the_trace_that_it_is_part_of(
-    store: Store,
-    tmp_path: Path,
-    exporter: InMemorySpanExporter,
-    capsys: pytest.CaptureFixture[str],
+    store: Store, tmp_path: Path, exporter: InMemorySpanExporter, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with open_application(store, tmp_path, log_format="json") as app:
         await app.ask("{ viewer { __typename } }", headers={"x-request-id": "r1"})

@@ -173,10 +173,7 @@ def one(exporter: InMemorySpanExporter, name: str) -> ReadableSpan:
 
 
 async def test_a_job_is_counted_logged_and_traced(
-    store: Store,
-    tmp_path: Path,
-    exporter: InMemorySpanExporter,
-    caplog: pytest.LogCaptureFixture,
+    store: Store, tmp_path: Path, exporter: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
 ) -> None:
     await create_groups(store)
     caplog.set_level(logging.INFO, "penstock.jobs")

@@ -21,13 +21,7 @@ import pytest
 
 from tests.support.patience import HUNG_SECONDS
 from tests.support.workers.shares import Shares
-from tests.support.workers.worker import (
-    HookCall,
-    ShareWanted,
-    TestBegun,
-    WorkerFailed,
-    run_worker,
-)
+from tests.support.workers.worker import HookCall, ShareWanted, TestBegun, WorkerFailed, run_worker
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -123,8 +123,7 @@ def _run_tests(session: pytest.Session, connection: Connection) -> None:
         assert position is not None
         connection.send(TestBegun(position))
         session.config.hook.pytest_runtest_protocol(
-            item=session.items[position],
-            nextitem=None if after is None else session.items[after],
+            item=session.items[position], nextitem=None if after is None else session.items[after]
         )
         if session.shouldfail or session.shouldstop:
             return

@@ -15,11 +15,7 @@ from penstock.datastore.audio.artwork import cover_sizes, set_covers, smaller_pi
 from penstock.datastore.audio.artwork.cover_sizes import KEPT, RENEWED, SizedCover
 from penstock.datastore.audio.artwork.remove_covers import CoverRemover
 from penstock.datastore.audio.artwork.set_covers import MAX_TRACKS
-from penstock.datastore.audio.artwork.smaller_pictures import (
-    MAX_PASSES,
-    choose_size,
-    make_smaller,
-)
+from penstock.datastore.audio.artwork.smaller_pictures import MAX_PASSES, choose_size, make_smaller
 from penstock.datastore.audio.object_keys import artwork_key
 from penstock.datastore.audio.records import Album, Audio
 from penstock.datastore.audio.upkeep.covers import CoverStore

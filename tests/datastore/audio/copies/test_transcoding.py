@@ -18,11 +18,7 @@ from penstock.datastore.audio.tags.tag_reader import TagScan
 from penstock.datastore.audio.transcoding import ffmpeg
 from penstock.datastore.audio.transcoding.converted_streams import KEPT, RENEWED, ConvertedStreams
 from penstock.datastore.audio.transcoding.ffmpeg import FFmpeg, Transcoder
-from penstock.datastore.audio.transcoding.formats import (
-    Conversion,
-    StreamFormat,
-    choose_conversion,
-)
+from penstock.datastore.audio.transcoding.formats import Conversion, StreamFormat, choose_conversion
 from penstock.datastore.errors import BadArgument, IllegalState, RateLimited
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import ANN

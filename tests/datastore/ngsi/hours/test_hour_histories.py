@@ -27,10 +27,7 @@ from tests.datastore.ngsi.sample_sinks import QUICK, open_world
 from tests.support.stores import open_table
 
 GIVING_UP = replace(QUICK, batching=BatchingOptions(ttl=0))
-LAYOUTS = (
-    GIVING_UP,
-    replace(GIVING_UP, layout=ItemLayout(attr_persistence=Persistence.COLUMN)),
-)
+LAYOUTS = (GIVING_UP, replace(GIVING_UP, layout=ItemLayout(attr_persistence=Persistence.COLUMN)))
 
 Step: TypeAlias = tuple[str, int, int]
 

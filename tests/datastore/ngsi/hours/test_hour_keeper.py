@@ -80,9 +80,7 @@ async def test_a_quiet_hour_is_kept_by_its_reader_only(world: SinkWorld) -> None
 
 
 @on_sqlite
-async def test_an_hour_is_kept_when_it_is_over_and_nothing_comes_any_more(
-    world: SinkWorld,
-) -> None:
+async def test_an_hour_is_kept_when_it_is_over_and_nothing_comes_any_more(world: SinkWorld) -> None:
     async with open_hours(world) as place:
         for minutes in (1, 2):
             await place.store_at(place.watch.time + timedelta(minutes=minutes), minutes)

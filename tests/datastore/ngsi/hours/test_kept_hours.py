@@ -123,9 +123,7 @@ async def test_hours_that_are_not_over_are_not_kept(world: SinkWorld) -> None:
 
 
 @on_sqlite
-async def test_a_late_sample_that_is_stored_while_its_hour_is_read_counts(
-    world: SinkWorld,
-) -> None:
+async def test_a_late_sample_that_is_stored_while_its_hour_is_read_counts(world: SinkWorld) -> None:
     async with open_hours(world) as place:
         await fill(place)
         hold = place.held.query_hold = Hold()
@@ -305,9 +303,7 @@ async def test_a_read_that_is_refused_keeps_what_it_has_read(
 
 
 @on_sqlite
-async def test_a_table_that_refuses_a_kept_day_does_not_stop_the_reading(
-    world: SinkWorld,
-) -> None:
+async def test_a_table_that_refuses_a_kept_day_does_not_stop_the_reading(world: SinkWorld) -> None:
     async with open_hours(world) as place:
         await fill(place)
 

@@ -353,10 +353,7 @@ NOTIFICATIONS: Final = {
                 "Farm",
                 (
                     NotifiedAttribute(
-                        "humiditySensor",
-                        "Property",
-                        56,
-                        (Metadata("previousValue", "Number", 40),),
+                        "humiditySensor", "Property", 56, (Metadata("previousValue", "Number", 40),)
                     ),
                 ),
             ),

@@ -78,9 +78,7 @@ V2_BODIES: Final = {
         "data": [entity(speed={**SPEED, "metadata": {}})],
     },
     "without metadata": {"data": [{"id": "car1", "type": "car", "speed": SPEED}]},
-    "of mixed types": {
-        "data": [entity(speed=SPEED, oil={"type": "Number", "value": 1})],
-    },
+    "of mixed types": {"data": [entity(speed=SPEED, oil={"type": "Number", "value": 1})]},
     "an entity of the type Notification": {
         "data": [{"id": "a", "type": "Notification", "notifiedAt": {"type": "Text", "value": "1"}}]
     },

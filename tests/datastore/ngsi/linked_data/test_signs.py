@@ -32,8 +32,7 @@ def test_the_values_of_ngsi_ld_are_read_and_not_their_wrapping(body: dict[str, A
 
 
 @pytest.mark.parametrize(
-    "spell",
-    [str.lower, str.upper, "https://uri.etsi.org/ngsi-ld/{}".format, "ngsi-ld:{}".format],
+    "spell", [str.lower, str.upper, "https://uri.etsi.org/ngsi-ld/{}".format, "ngsi-ld:{}".format]
 )
 def test_its_types_are_known_however_they_are_spelled(spell: Callable[[str], str]) -> None:
     for kind in ("Property", "Relationship", "LanguageProperty", "ListProperty"):

@@ -101,10 +101,7 @@ def test_strict_names_join_components_that_were_encoded_each_by_itself() -> None
     strict = NamingOptions(encoding=Encoding.STRICT)
     one = table_name(NamingPlace("s", "/", "a=b", "c"), strict)
     other = table_name(NamingPlace("s", "/", "a", "b=c"), strict)
-    assert (one, other) == (
-        "sxffffx002fxffffax003dbxffffc",
-        "sxffffx002fxffffaxffffbx003dc",
-    )
+    assert (one, other) == ("sxffffx002fxffffax003dbxffffc", "sxffffx002fxffffaxffffbx003dc")
     cygnus = [
         table_name(NamingPlace("s", "/", *each), BY_ENTITY) for each in (("a=b", "c"), ("a", "b=c"))
     ]

@@ -20,12 +20,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import TTL
-from tests.datastore.ngsi.sample_destinations import (
-    AT,
-    event,
-    open_dynamodb,
-    unique_table_name,
-)
+from tests.datastore.ngsi.sample_destinations import AT, event, open_dynamodb, unique_table_name
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car
 from tests.datastore.ngsi.test_repository import reader, speed
 from tests.datastore.ngsi.test_sink import accept
@@ -115,10 +110,7 @@ async def test_a_new_table_of_samples_has_a_time_to_live() -> None:
     destinations = await open_dynamodb(dynoxide_endpoint())
     name = unique_table_name()
     await destinations.create(name)
-    assert await ttl_of(destinations, name) == {
-        "TimeToLiveStatus": "ENABLED",
-        "AttributeName": TTL,
-    }
+    assert await ttl_of(destinations, name) == {"TimeToLiveStatus": "ENABLED", "AttributeName": TTL}
     await destinations.close()
 
 
@@ -126,10 +118,7 @@ async def test_the_time_to_live_of_a_table_that_exists_stays_as_it_is() -> None:
     destinations = await open_dynamodb(dynoxide_endpoint())
     name = unique_table_name()
     strings = [{"AttributeName": each, "AttributeType": "S"} for each in ("pk", "sk")]
-    keys = [
-        {"AttributeName": "pk", "KeyType": "HASH"},
-        {"AttributeName": "sk", "KeyType": "RANGE"},
-    ]
+    keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
     request = {"TableName": name, "AttributeDefinitions": strings, "KeySchema": keys}
     await destinations._client.call("CreateTable", {**request, "BillingMode": "PAY_PER_REQUEST"})
     await destinations.create(name)

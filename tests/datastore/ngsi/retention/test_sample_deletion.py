@@ -207,9 +207,7 @@ async def test_only_admins_of_the_service_path_delete(world: SinkWorld) -> None:
 
 
 @on_sqlite
-async def test_a_user_has_so_many_deletions_at_a_time_and_can_cancel_them(
-    world: SinkWorld,
-) -> None:
+async def test_a_user_has_so_many_deletions_at_a_time_and_can_cancel_them(world: SinkWorld) -> None:
     await notify(world, 1)
     async with open_place(world) as place:
         begun = [place.begin() for _ in range(sample_deletion.MAX_DELETIONS + 2)]
