@@ -47,8 +47,10 @@ CUSTOM_FORMAT: Final = "custom"
 """The value of `Ngsiv2-AttrsFormat` under which Orion sends what a template says."""
 
 _SIMPLIFIED: Final = ("simplified", "keyvalues")
-_SERVICE = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}")
-_PATH = re.compile(rf"/|(/[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}){{1,{MAX_LEVELS}}}")
+_NAME: Final = rf"(?!\.+(?:/|\Z))[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}"
+"""The name of a service or a level: dots alone mean another level where such names are paths."""
+_SERVICE = re.compile(_NAME)
+_PATH = re.compile(rf"/|(/{_NAME}){{1,{MAX_LEVELS}}}")
 
 
 class Format(StrEnum):
@@ -158,7 +160,8 @@ def check_service(service: str) -> str:
     """Return the name that a `Fiware-Service` may have; raises BadArgument if it is not valid."""
     if not _SERVICE.fullmatch(service):
         raise BadArgument(
-            f"A Fiware-Service has 1 to {MAX_SERVICE} letters, digits, '_', '-' and '.'."
+            f"A Fiware-Service has 1 to {MAX_SERVICE} letters, digits, '_', '-' and '.', "
+            "and is not dots alone."
         )
     return service
 
@@ -169,7 +172,7 @@ def check_path(path: str) -> str:
     if not _PATH.fullmatch(trimmed):
         raise BadArgument(
             f"A Fiware-ServicePath has up to {MAX_LEVELS} levels, each a '/' and 1 to "
-            f"{MAX_SERVICE} letters, digits, '_', '-' and '.'."
+            f"{MAX_SERVICE} letters, digits, '_', '-' and '.', and none is dots alone."
         )
     return trimmed
 

@@ -14,7 +14,7 @@ TENANT_PREFIX: Final = "ngsild:"
 
 MAX_TENANT: Final = 50
 
-_TENANT = re.compile(rf"[A-Za-z0-9_.:-]{{1,{MAX_TENANT}}}")
+_TENANT = re.compile(rf"(?!\.+\Z)[A-Za-z0-9_.:-]{{1,{MAX_TENANT}}}")
 
 
 class Tenants(StrEnum):
@@ -36,7 +36,8 @@ def tenant_service(headers: Mapping[str, str], tenants: Tenants) -> str | None:
         raise BadArgument("There are several NGSILD-Tenant headers: send one.")
     if not _TENANT.fullmatch(tenant):
         raise BadArgument(
-            f"A NGSILD-Tenant has 1 to {MAX_TENANT} letters, digits, '_', '-', '.' and ':'."
+            f"A NGSILD-Tenant has 1 to {MAX_TENANT} letters, digits, '_', '-', '.' and ':', "
+            "and is not dots alone."
         )
     service = tenant if tenants is Tenants.SERVICES else TENANT_PREFIX + tenant
     if headers.get(SERVICE_HEADER) not in (None, service):

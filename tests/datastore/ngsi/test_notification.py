@@ -60,7 +60,26 @@ def test_a_path_may_have_ten_levels_of_fifty_characters() -> None:
             heading(fiware_servicepath=path)
 
 
-@pytest.mark.parametrize("path", ["a", "//", "/a//b", "/a b", "/#", "/a,", ",", "/é", "/a/../:"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "a",
+            "//",
+            "/a//b",
+            "/a b",
+            "/#",
+            "/a,",
+            ",",
+            "/é",
+            "/a/../:",
+            "/a\nb",
+            "/a\0b",
+            "/a\x7f",
+        ),
+        *("/.", "/..", "/...", "/../zoo", "/./zoo", "/a/..", "/a/../", "/a/./b", "/ok,/../zoo"),
+    ],
+)
 def test_what_is_no_service_path_is_refused(path: str) -> None:
     with pytest.raises(BadArgument, match="Fiware-ServicePath"):
         heading(fiware_servicepath=path)
@@ -96,7 +115,12 @@ def test_a_service_path_that_comes_again_is_checked_once(monkeypatch: pytest.Mon
     assert sorted(checked) == ["/a", "/b"]
 
 
-@pytest.mark.parametrize("service", ["a/b", "s" * 51, "a b", "é", "a,b"])
+@pytest.mark.parametrize("path", ["/.a", "/a.", "/..a", "/a..b", "/a.../b", "/-", "/_/." + "_"])
+def test_dots_may_stand_beside_other_signs(path: str) -> None:
+    assert heading(fiware_servicepath=path, fiware_service=".a.").paths == (path,)
+
+
+@pytest.mark.parametrize("service", ["a/b", "s" * 51, "a b", "é", "a,b", ".", "..", "a\n"])
 def test_what_is_no_service_is_refused(service: str) -> None:
     with pytest.raises(BadArgument, match="Fiware-Service"):
         heading(fiware_service=service)

@@ -75,6 +75,9 @@ async def test_what_is_not_there_is_null(ask: Ask) -> None:
     "shown",
     [
         'servicePath(path: "4wheels") { path }',
+        'servicePath(path: "/../zoo") { path }',
+        'servicePath(path: "/4wheels/.") { path }',
+        'previewDestination(notification: "{}", servicePath: "/../zoo") { table }',
         f'encodeName(text: "{"x" * 2001}")',
         'encodeName(text: "\\uffff", encoding: STRICT)',
         'decodeName(name: "a b")',

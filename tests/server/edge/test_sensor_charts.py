@@ -100,6 +100,7 @@ async def test_what_is_not_there_has_no_rows(server: ApplicationClient) -> None:
         (400, "BAD_USER_INPUT", {"attribute": None}),
         (400, "BAD_USER_INPUT", {"attributes": "speed"}),
         (400, "BAD_USER_INPUT", {"path": "4wheels"}),
+        (400, "BAD_USER_INPUT", {"path": "/../zoo"}),
         (400, "BAD_USER_INPUT", {"from": "yesterday"}),
         (400, "BAD_USER_INPUT", {"to": "9" * 15}),
         (400, "BAD_USER_INPUT", {"to": "²"}),

@@ -65,6 +65,8 @@ def test_times_of_retention_are_days_and_0_is_for_ever() -> None:
         {"ngsi_attr_persistence": "rows"},
         {"ngsi_default_service": "a/b"},
         {"ngsi_default_service_path": "a"},
+        {"ngsi_default_service_path": "/../a"},
+        {"ngsi_default_service": ".."},
         {"ngsi_access_key_id": "AK"},
         {"ngsi_secret_access_key": "hidden"},
     ],

@@ -21,7 +21,7 @@ def test_a_tenant_has_a_service_that_no_header_of_fiware_names() -> None:
         heading(fiware_service="ngsild:t1")
 
 
-@pytest.mark.parametrize("tenant", ["", " ", "a/b", "t" * 51, "é", "a,b", "ngsild t1"])
+@pytest.mark.parametrize("tenant", ["", " ", "a/b", "t" * 51, "é", "a,b", "ngsild t1", ".", ".."])
 def test_what_is_no_tenant_is_refused(tenant: str) -> None:
     with pytest.raises(BadArgument, match="NGSILD-Tenant"):
         heading(ngsild_tenant=tenant)

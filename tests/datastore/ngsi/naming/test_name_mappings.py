@@ -207,6 +207,7 @@ def test_grouping_wins_over_mappings_but_for_the_service() -> None:
         ({"destination": ""}, "destination"),
         ({"destination": "d" * 257}, "destination"),
         ({"fiware_service_path": "cars"}, "fiware_service_path"),
+        ({"fiware_service_path": "/../cars"}, "fiware_service_path"),
     ],
 )
 def test_a_rule_that_cannot_be_used_is_refused(changes: dict[str, Any], field: str) -> None:
