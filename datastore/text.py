@@ -118,6 +118,11 @@ def unescape(text: str) -> str:
     return unquote(text)
 
 
+def say_count(count: int, one: str, many: str | None = None) -> str:
+    """Say a number before words: `one` are those for 1, `many` the others, `one` with an s."""
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
 _UUID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from penstock.datastore.store import Store
 from penstock.datastore.table.unreadable_rows import UnreadableRow
+from penstock.datastore.text import say_count
 from penstock.resolvers.findings import Finding, Findings, ok, warn
 
 
@@ -29,4 +30,5 @@ def judge_unreadable(found: Sequence[UnreadableRow]) -> Finding:
     keys = ", ".join(f"{row.key.pk} {row.key.sk} ({row.problem})" for row in found[:3])
     more = ", ..." if len(found) > 3 else ""
     advice = "Lists leave them out. Use the release that wrote them, or restore or delete them."
-    return warn("unreadable rows", f"{len(found)} rows cannot be read: {keys}{more}.", advice)
+    words = f"{say_count(len(found), 'row')} cannot be read: {keys}{more}."
+    return warn("unreadable rows", words, advice)

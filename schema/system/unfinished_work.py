@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from penstock.datastore.manifest.lists import TroubledManifest
 from penstock.datastore.store import Store
+from penstock.datastore.text import say_count
 from penstock.resolvers.findings import Finding, Findings, ok, warn
 from penstock.schema.core.relay import GlobalId
 
@@ -22,14 +23,15 @@ def judge_deletes(count: int) -> Finding:
     if count == 0:
         return ok("deletes", "No delete and no large write was cut short.")
     advice = "A server finishes them when it starts, unless one is at it right now."
-    return warn("deletes", f"{count} deletes and large writes are not finished.", advice)
+    words = say_count(count, "delete or large write is", "deletes and large writes are")
+    return warn("deletes", f"{words} not finished.", advice)
 
 
 def judge_jobs(count: int) -> Finding:
     if count == 0:
         return ok("jobs", "No job waits for a server.")
     advice = "A server takes them up within seconds; if one runs, its log says what keeps it."
-    return warn("jobs", f"{count} jobs wait for a server.", advice)
+    return warn("jobs", f"{say_count(count, 'job waits', 'jobs wait')} for a server.", advice)
 
 
 def judge_runs(stuck: Sequence[TroubledManifest]) -> Finding:
@@ -38,7 +40,7 @@ def judge_runs(stuck: Sequence[TroubledManifest]) -> Finding:
     listing = _list_command(stuck[0], "--stale")
     return warn(
         "runs",
-        _count_troubled("got stuck", stuck),
+        _count_troubled(stuck, "run got stuck", "runs got stuck"),
         f"{listing} shows them; then claim or recover them.",
     )
 
@@ -48,13 +50,15 @@ def judge_given_up_runs(given_up: Sequence[TroubledManifest]) -> Finding:
         return ok("given-up runs", "No run was given up.")
     listing = _list_command(given_up[0], "--state given_up")
     advice = f"{listing} shows why; `penstock manifest retry` lets workers try one again."
-    return warn("given-up runs", _count_troubled("were given up", given_up), advice)
+    words = _count_troubled(given_up, "run was given up", "runs were given up")
+    return warn("given-up runs", words, advice)
 
 
-def _count_troubled(what: str, troubled: Sequence[TroubledManifest]) -> str:
+def _count_troubled(troubled: Sequence[TroubledManifest], one: str, many: str) -> str:
     of, count, more = troubled[0]
+    words = f"{count} or more {many}" if more else say_count(count, one, many)
     elsewhere = f", and others in {len(troubled) - 1} more" if len(troubled) > 1 else ""
-    return f"{count}{' or more' if more else ''} runs {what} in {of.name} of {of.group}{elsewhere}."
+    return f"{words} in {of.name} of {of.group}{elsewhere}."
 
 
 def _list_command(troubled: TroubledManifest, choice: str) -> str:
@@ -71,4 +75,5 @@ def judge_executions(ids: Sequence[str]) -> Finding:
         "Start a server or `penstock worker`: either takes them up, and nothing is lost. "
         "`cancelExecution` ends one that is not wanted any more."
     )
-    return warn("executions", f"{len(ids)} executions wait for a worker: {shown}.", advice)
+    words = say_count(len(ids), "execution waits", "executions wait")
+    return warn("executions", f"{words} for a worker: {shown}.", advice)

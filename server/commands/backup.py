@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.moving.backup import Backup, DataFolder, make_backup, restore_backup
+from penstock.datastore.text import say_count
 from penstock.server.auth.dev_tokens import KEY_FILE
 from penstock.server.commands.options import setting_option
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
@@ -73,6 +74,6 @@ def data_folder(settings: Settings) -> DataFolder:
 
 def _output(made: Backup, where: str, folder: Path) -> CommandOutput:
     named = ", ".join(sorted(made.sha256))
-    text = f"{named} and {made.files} files ({made.bytes} bytes) {where}"
+    text = f"{named} and {say_count(made.files, 'file')} ({say_count(made.bytes, 'byte')}) {where}"
     data = {"folder": str(folder), "createdAt": made.created_at, "files": made.files}
     return CommandOutput(text, {**data, "bytes": made.bytes, "sha256": made.sha256})

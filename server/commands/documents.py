@@ -19,6 +19,7 @@ from graphql import (
     visit,
 )
 
+from penstock.datastore.text import say_count
 from penstock.schema import schema
 from penstock.schema.engine.documents import DocumentCache
 from penstock.server.app import limits_of
@@ -199,7 +200,8 @@ def _output(
 ) -> CommandOutput:
     places = {one.id: one.path for one in found}
     lines = [f"+ {id[:12]}  {places[id]}" for id in added] + [f"- {id[:12]}" for id in removed]
-    counts = f"{len(found)} documents, {len(added)} {mood}added, {len(removed)} {mood}removed"
+    documents = say_count(len(found), "document")
+    counts = f"{documents}, {len(added)} {mood}added, {len(removed)} {mood}removed"
     data = {"list": str(output), "documents": len(found), "added": added, "removed": removed}
     code = ExitCode.OK if is_current else ExitCode.FAILED
     return CommandOutput("\n".join([*lines, f"{output}: {counts}."]), data, code)

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from penstock.datastore.clock import Clock
 from penstock.datastore.moving.archive import Archive, Manifest
 from penstock.datastore.moving.export import Export
+from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
@@ -36,8 +37,10 @@ def export(
     settings = options.settings()
     manifest = asyncio.run(_export(settings, target))
     counts = {kind: manifest.count(kind) for kind in ("rows", "samples", "files")}
-    text = f"{counts['rows']} rows, {counts['samples']} samples and {counts['files']} files"
-    return CommandOutput(f"{text} are in {target}", {"archive": str(target), **counts})
+    rows, samples, files = (say_count(n, kind.removesuffix("s")) for kind, n in counts.items())
+    return CommandOutput(
+        f"{rows}, {samples} and {files} are in {target}", {"archive": str(target), **counts}
+    )
 
 
 async def _export(settings: Settings, target: Path) -> Manifest:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.history.export import read_all_entries
+from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.runtime.stores import open_table
@@ -40,7 +41,10 @@ def history(
             count = asyncio.run(_write(settings, file, since, group))
     except OSError as error:
         raise CommandFailed(f"{to}: {error.strerror}") from None
-    return None if to is None else CommandOutput(f"{count} entries are in {to}", {"entries": count})
+    if to is None:
+        return None
+    words = say_count(count, "entry is", "entries are")
+    return CommandOutput(f"{words} in {to}", {"entries": count})
 
 
 async def _write(settings: Settings, file: Any, since: datetime | None, group: str | None) -> int:

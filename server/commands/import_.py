@@ -8,6 +8,7 @@ from cyclopts import App, Parameter
 
 from penstock.datastore.moving.archive import Archive
 from penstock.datastore.moving.import_ import Import, ImportResult
+from penstock.datastore.text import say_count
 from penstock.resolvers.findings import Severity
 from penstock.server.commands.checks.recount import RecountReport, recount
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
@@ -46,7 +47,8 @@ def import_archive(
     """
     settings = options.settings()
     done, report = asyncio.run(_import(settings, source, into_existing=into_existing))
-    text = f"{done.rows} rows, {done.samples} samples and {done.files} files are in the store now."
+    counts = say_count(done.rows, "row"), say_count(done.samples, "sample")
+    text = f"{', '.join(counts)} and {say_count(done.files, 'file')} are in the store now."
     words = "\n".join(finding.message for finding in report.findings)
     failed = any(finding.level is Severity.FAIL for finding in report.findings)
     data = {**done._asdict(), "differences": report.differences}

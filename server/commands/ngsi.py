@@ -10,6 +10,7 @@ from penstock.datastore.errors import BadArgument
 from penstock.datastore.ngsi.adoption.adopt import AdoptionResult, TableAdopter
 from penstock.datastore.ngsi.name_encoding import Encoding, decode_components
 from penstock.datastore.ngsi.notification import check_service
+from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
@@ -69,10 +70,10 @@ async def _adopt(settings: Settings, table: str, service: str, *, dry_run: bool)
 
 
 def _adoption_output(table: str, found: AdoptionResult, *, dry_run: bool) -> CommandOutput:
-    copied = "would be copied" if dry_run else "are copied"
+    copied = "would be copied" if dry_run else "is copied" if found.copied == 1 else "are copied"
     words = [
-        f"{found.copied} samples of {table} {copied} to {found.table}; {found.unreadable} items "
-        "are no samples."
+        f"{say_count(found.copied, 'sample')} of {table} {copied} to {found.table}; "
+        f"{say_count(found.unreadable, 'item is no sample', 'items are no samples')}."
     ]
     words += found.reasons[:MOST_LISTED]
     if found.unreadable > MOST_LISTED:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
@@ -34,19 +35,24 @@ def seed(
     settings = options.settings()
     if purge:
         deleted, unshelved = asyncio.run(_purge(settings, audio))
-        text, gone = f"{deleted} sample pipelines were deleted.", {"deleted": deleted}
+        words = say_count(deleted, "sample pipeline was", "sample pipelines were")
+        text, gone = f"{words} deleted.", {"deleted": deleted}
         if audio is not None:
-            text += f" {unshelved} sample tracks were."
+            text += f" {say_count(unshelved, 'sample track was', 'sample tracks were')}."
             gone["tracksDeleted"] = unshelved
         return CommandOutput(text, gone)
     seeded, shelved = asyncio.run(_seed(settings, size, audio))
-    counts = f"{seeded.created} pipelines were made, {seeded.found} were there"
-    text = f"{counts}: {data_location(settings)}"
+    text = f"{_say_made('pipeline', seeded)}: {data_location(settings)}"
     made: dict[str, Any] = {"created": seeded.created, "found": seeded.found}
     if audio is not None:
-        text += f"\n{shelved.created} tracks were made, {shelved.found} were there, of {audio}"
+        text += f"\n{_say_made('track', shelved)}, of {audio}"
         made["tracks"] = {"created": shelved.created, "found": shelved.found}
     return CommandOutput(text, made)
+
+
+def _say_made(noun: str, counts: SeedCounts | AudioSeedCounts) -> str:
+    made = say_count(counts.created, f"{noun} was made", f"{noun}s were made")
+    return f"{made}, {say_count(counts.found, 'was', 'were')} there"
 
 
 async def _seed(

@@ -7,6 +7,7 @@ from cyclopts import App
 
 from penstock.datastore.access.vault import RenewedVault
 from penstock.datastore.audio.reseal import ResealOutcome, reseal_secrets
+from penstock.datastore.text import say_count
 from penstock.datastore.upgrades.upgrade import Page, Step
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
@@ -65,9 +66,10 @@ def reseal(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa:
     settings = options.settings()
     found = asyncio.run(_reseal(settings))
     resealed, unchanged, lost = (found[outcome] for outcome in ResealOutcome)
-    words = f"{resealed} secrets were encrypted anew, {unchanged} had the new key"
+    words = say_count(resealed, "secret was encrypted anew", "secrets were encrypted anew")
+    words = f"{words}, {unchanged} had the new key"
     if lost:
-        words = f"{words}, {lost} open with neither key"
+        words = f"{words}, {say_count(lost, 'opens', 'open')} with neither key"
         raise CommandFailed(f"{words}.", code=ExitCode.STORE)
     where = data_location(settings)
     return CommandOutput(f"{words}: {where}", {"resealed": resealed, "unchanged": unchanged})

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from joserfc.jwk import Key
 
+from penstock.datastore.text import say_count
 from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
 from penstock.server.auth.jwks import (
     FETCH_SECONDS,
@@ -40,10 +41,11 @@ def _judge_keys(keys: Sequence[Key], algorithms: Sequence[str]) -> Finding:
     usable = [
         key for key in keys if any(pick_key([key], key.kid, algorithm) for algorithm in algorithms)
     ]
+    named = f"the issuer's {say_count(len(keys), 'key')}"
     if not usable:
         advice = "Add the issuer's algorithm to PENSTOCK_ALGORITHMS."
-        return fail("keys", f"Of the issuer's {len(keys)} keys none can be used.", advice)
-    message = f"{len(usable)} of the issuer's {len(keys)} keys can be used."
+        return fail("keys", f"Of {named} none can be used.", advice)
+    message = f"{len(usable)} of {named} can be used."
     if len(usable) < len(keys):
         return warn("keys", message, "Tokens signed with the others are refused.")
     return ok("keys", message)

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from penstock.datastore.mending.differences import Differences, find_differences
 from penstock.datastore.mending.repair import Repair, RepairResult
 from penstock.datastore.table.port import Table
+from penstock.datastore.text import say_count
 from penstock.resolvers.findings import Finding, Severity, fail, ok, warn
 from penstock.server.core.progress_bars import Advance
 
@@ -32,9 +33,11 @@ async def recount(table: Table, segments: int, progress: Advance, *, repair: boo
 
 
 def _findings(found: Differences, done: RepairResult | None) -> list[Finding]:
+    scanned = say_count(found.scanned, "row")
     if not found.total:
-        return [ok("recount", f"Rows and counts are as they should be: {found.scanned} rows read.")]
-    words = f"{found.total} of {found.scanned} rows differ from what they are made of."
+        return [ok("recount", f"Rows and counts are as they should be: {scanned} read.")]
+    differs = "differs from what it is" if found.total == 1 else "differ from what they are"
+    words = f"{found.total} of {scanned} {differs} made of."
     level = Severity.WARN if done is not None and not done.left else Severity.FAIL
     shown = _describe_differences(found)[:MOST_SHOWN]
     listed = [Finding("recount", level, _in_words(one)) for one in shown]

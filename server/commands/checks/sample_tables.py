@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from penstock.datastore.errors import ForeignTable, PenstockError, RequestRefused
 from penstock.datastore.ngsi.table_names import find_adopted, list_all_tables
 from penstock.datastore.table.port import Table
+from penstock.datastore.text import say_count
 from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
 from penstock.server.runtime.sample_tables import open_sample_tables
 from penstock.server.settings.settings import Settings
@@ -36,7 +37,12 @@ async def check_sample_tables(settings: Settings, table: Table) -> Findings:
 
 def judge_sample_tables(checked: int, foreign: Sequence[str]) -> Finding:
     if not foreign:
-        return ok("destinations", f"{checked} tables of samples have our keys, or are adopted.")
+        words = say_count(
+            checked,
+            "table of samples has our keys, or is adopted.",
+            "tables of samples have our keys, or are adopted.",
+        )
+        return ok("destinations", words)
     others = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
     message = (
         f"The table {foreign[0]}{others} has keys of another program; nothing is stored in it."

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
+from penstock.datastore.text import say_count
 from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
 from penstock.server.core.command_output import CommandFailed
 
@@ -92,4 +93,6 @@ async def _groups_below(client: GraphQLClient, tops: list[str]) -> list[str]:
 
 def _name_some(paths: list[str]) -> str:
     shown = ", ".join(paths[:5])
-    return f"{shown} and {len(paths) - 5} other groups" if len(paths) > 5 else shown or "any group"
+    if len(paths) > 5:
+        return f"{shown} and {say_count(len(paths) - 5, 'other group')}"
+    return shown or "any group"

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from penstock.datastore.text import say_count
 from penstock.server.commands.client.file_run import ExecutionLeft, FileRun, run_file
 from penstock.server.commands.client.run_files import STANDARD
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
@@ -103,7 +104,7 @@ def _run_output(execution: Any, file_run: FileRun) -> CommandOutput:
         ("rowsRead", "rowsSucceeded", "rowsFailed"), 0
     )
     lines = [
-        f"{execution['state'].lower()}: {progress['rowsRead']} rows, "
+        f"{execution['state'].lower()}: {say_count(progress['rowsRead'], 'row')}, "
         f"{progress['rowsSucceeded']} succeeded, {progress['rowsFailed']} failed"
     ]
     data = {

@@ -16,6 +16,7 @@ from penstock.datastore.manifest.import_runs import (
     read_typed,
 )
 from penstock.datastore.session import Session
+from penstock.datastore.text import say_count
 from penstock.server.commands.manifest.context import ManifestOptions, run_with_session
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
@@ -95,8 +96,9 @@ async def _read_table(
 def _import_answer(imported: RunImportResult, *, dry_run: bool) -> CommandOutput:
     entered = "would enter" if dry_run else "entered"
     words = [
-        f"{imported.entered} runs {entered}, {imported.standing} were there, "
-        f"{len(imported.invalid)} are invalid."
+        f"{say_count(imported.entered, 'run')} {entered}, "
+        f"{say_count(imported.standing, 'was', 'were')} there, "
+        f"{say_count(len(imported.invalid), 'is', 'are')} invalid."
     ]
     words += [
         f"{item.place}{f' ({item.run_id})' if item.run_id else ''}: {'; '.join(item.reasons)}"

@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from penstock.datastore.scratch_folders import scratch_folder
+from penstock.datastore.text import say_count
 from penstock.server.commands.client.file_run import run_input
 from penstock.server.commands.sif.export_files import Item, SifExport
 from penstock.server.commands.sif.pipelines import SifPipeline, for_owner, read_pipeline
@@ -113,7 +114,8 @@ class SifImport:
 
     def _table_input(self, item: Item, table: Table) -> Mapping[str, Any]:
         if table.repeated:
-            reason = f"{table.repeated} rows of keys that an earlier row has are left out"
+            rows = say_count(table.repeated, "row is", "rows are")
+            reason = f"{rows} left out, as an earlier one has the key"
             self.report.leave("dataset", str(item["name"]), reason)
         return {**shared_content(item), "content": table.content()}
 
@@ -240,7 +242,8 @@ class SifImport:
             if ended["state"] != "SUCCESS":
                 raise NotTakable(f"the values of {label}: {ended['stateMessage']}")
             if progress["rowsFailed"]:
-                reason = f"{progress['rowsFailed']} rows were rejected; see the execution"
+                rows = say_count(progress["rowsFailed"], "row was", "rows were")
+                reason = f"{rows} rejected; see the execution"
                 self.report.leave("row", label, reason)
 
     def _note_what_is_left(self, values: SifValues) -> None:

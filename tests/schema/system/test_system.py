@@ -84,6 +84,6 @@ async def test_it_finds_what_is_stuck_in_the_words_of_the_doctor(store: Store) -
     assert found["executions"] == {**waiting, "oldestSeconds": 600.0}
     (problem,) = found["problems"]
     assert problem["check"] == "executions"
-    assert problem["message"].startswith("1 executions wait for a worker: ")
+    assert problem["message"].startswith("1 execution waits for a worker: ")
     assert "penstock worker" in problem["advice"]
     assert ready.id not in problem["message"]

@@ -78,7 +78,7 @@ async def test_the_embedded_store_is_examined_with_its_unfinished_work(
     await table.write([Put(TOMBSTONE)])
     report = await examine(capsys, "--data-dir", str(tmp_path))
     assert (report.code, report.levels["deletes"]) == (0, "warn")
-    assert report["deletes"].startswith("1 deletes and large writes are not finished.")
+    assert report["deletes"].startswith("1 delete or large write is not finished.")
     await table.close()
 
 
@@ -100,7 +100,7 @@ async def test_jobs_that_nobody_works_on_are_noticed(
     hours = timedelta(hours=2)
     assert await jobs_of(timedelta(), None) == "No job waits for a server."
     assert await jobs_of(hours, hours) == "No job waits for a server."
-    assert (await jobs_of(hours, -hours)).startswith("1 jobs wait for a server.")
+    assert (await jobs_of(hours, -hours)).startswith("1 job waits for a server.")
     assert (await jobs_of(hours, None)).startswith("2 jobs wait for a server.")
     await table.close()
 
@@ -124,7 +124,7 @@ async def test_executions_that_no_worker_takes_are_noticed_with_the_way_out(
     report = await examine(capsys, "--data-dir", str(tmp_path))
     assert (report.code, report.levels["executions"]) == (0, "warn")
     assert report["executions"] == (
-        f"1 executions wait for a worker: {GlobalId('Execution', made.id).encode()}. Start a "
+        f"1 execution waits for a worker: {GlobalId('Execution', made.id).encode()}. Start a "
         "server "
         "or `penstock worker`: either takes them up, and nothing is lost. `cancelExecution` ends "
         "one that is not wanted any more."
@@ -151,7 +151,7 @@ async def test_runs_that_got_stuck_are_noticed(
         found = Discovery(run_id="run=1/", added_by="t")
         await session.runs.discover(ManifestName(ROOT, name), found)
     assert await runs() == (
-        "1 runs got stuck in mobile of /, and others in 1 more. `penstock manifest list --manifest "
+        "1 run got stuck in mobile of /, and others in 1 more. `penstock manifest list --manifest "
         "mobile --group / --stale` shows them; then claim or recover them."
     )
     await table.close()
@@ -174,7 +174,7 @@ async def test_runs_that_were_given_up_are_noticed(
     assert await runs() == "No run was given up."
     await session.runs.change(name, Fail(fence=1, error="disk full"))
     assert await runs() == (
-        "1 runs were given up in web of /. `penstock manifest list --manifest web --group / "
+        "1 run was given up in web of /. `penstock manifest list --manifest web --group / "
         "--state given_up` shows why; `penstock manifest retry` lets workers try one again."
     )
     await session.runs.change(name, Skip(reason="the disk is lost"))
@@ -313,7 +313,7 @@ async def test_an_issuer_is_asked_for_its_keys(
         monkeypatch.setenv("PENSTOCK_AUDIENCE", "penstock")
         issuer.keys = [ec_key("one")]
         report = await examine(capsys)
-        assert (report.code, report["keys"]) == (0, "1 of the issuer's 1 keys can be used.")
+        assert (report.code, report["keys"]) == (0, "1 of the issuer's 1 key can be used.")
         monkeypatch.setenv("PENSTOCK_ALGORITHMS", "RS256")
         report = await examine(capsys)
         assert (report.code, report.levels["keys"]) == (3, "fail")
@@ -369,7 +369,7 @@ async def test_rows_of_an_earlier_release_and_unreadable_ones_are_noticed(
     await table.transact([Update(key=key, set={"state": "archived"})])
     report = await examine(capsys, "--data-dir", str(tmp_path))
     assert (report.levels["rows"], report.levels["unreadable rows"]) == ("ok", "warn")
-    assert f"1 rows cannot be read: {key.pk} {key.sk} (" in report["unreadable rows"]
+    assert f"1 row cannot be read: {key.pk} {key.sk} (" in report["unreadable rows"]
     await table.close()
 
 
