@@ -6,8 +6,8 @@ ago.
 
 import asyncio
 from asyncio import AbstractEventLoop, Future, get_running_loop
-from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections import Counter, OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, NamedTuple, TypeVar
@@ -41,15 +41,15 @@ class Turns:
         self._most_of_one = most_of_one
         self._limits = limits
         self._held: Counter[str] = Counter()
-        self._waiting: dict[str, deque[Future[None]]] = {}
+        self._waiting: dict[str, OrderedDict[Future[None], None]] = {}
 
     def require_place(self, caller: str) -> None:
         """Raise RateLimited if enough of the caller waits, and Unavailable if enough of all do."""
         if self._limits is None:
             return
-        if _count_waiting(self._waiting.get(caller, ())) >= self._limits.of_one:
+        if len(self._waiting.get(caller, ())) >= self._limits.of_one:
             raise RateLimited(RETRY_AFTER, "Enough work of yours is waiting")
-        if sum(map(_count_waiting, self._waiting.values())) >= self._limits.in_all:
+        if sum(map(len, self._waiting.values())) >= self._limits.in_all:
             raise Unavailable("Much work is waiting; try again later.", RETRY_AFTER)
 
     async def enter(self, caller: str) -> None:
@@ -59,12 +59,14 @@ class Turns:
         """
         self.require_place(caller)
         place: Future[None] = get_running_loop().create_future()
-        self._waiting.setdefault(caller, deque()).append(place)
+        self._waiting.setdefault(caller, OrderedDict())[place] = None
         self._give_turns()
         try:
             await place
         except asyncio.CancelledError:
-            if not place.cancelled():
+            if place.cancelled():
+                self._leave_line(caller, place)
+            else:
                 self.leave(caller)
             raise
 
@@ -76,15 +78,22 @@ class Turns:
             del self._held[caller]
         self._give_turns()
 
+    def _leave_line(self, caller: str, place: "Future[None]") -> None:
+        line = self._waiting.get(caller)
+        if line is not None:
+            line.pop(place, None)
+            if not line:
+                del self._waiting[caller]
+
     def _give_turns(self) -> None:
         while self._free:
             caller = next(filter(self._may_have_more, self._waiting), None)
             if caller is None:
                 return
-            places = self._waiting.pop(caller)
-            place = places.popleft()
-            if places:
-                self._waiting[caller] = places
+            line = self._waiting.pop(caller)
+            place, _ = line.popitem(last=False)
+            if line:
+                self._waiting[caller] = line
             if not place.done():
                 place.set_result(None)
                 self._free -= 1
@@ -92,11 +101,6 @@ class Turns:
 
     def _may_have_more(self, caller: str) -> bool:
         return self._held[caller] < self._most_of_one
-
-
-def _count_waiting(places: Iterable[Future[None]]) -> int:
-    """Count the callers who wait still: those who gave up keep their places until they come up."""
-    return sum(not place.done() for place in places)
 
 
 class TurnThreads:

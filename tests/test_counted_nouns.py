@@ -1,4 +1,5 @@
 """Words for people count in the singular and the plural: `1 row`, `2 rows`.
+
 The sources of what operators read are searched: an f-string with a number before a plural is a
 fault, unless the number is a bound that does not change.
 """

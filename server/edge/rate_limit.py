@@ -7,7 +7,7 @@ processes of a server share. Turns belong to one process.
 import struct
 import time
 from asyncio import CancelledError, Future, get_running_loop
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_UN, lockf
@@ -145,7 +145,7 @@ class _Lane:
 
     def __init__(self) -> None:
         self.taken = 0
-        self.waiting: deque[Future[None]] = deque()
+        self.waiting: OrderedDict[Future[None], None] = OrderedDict()
         self.has_begun = False
 
 
@@ -174,11 +174,13 @@ class FairTurns:
             lane.taken += 1
             return
         place: Future[None] = get_running_loop().create_future()
-        lane.waiting.append(place)
+        lane.waiting[place] = None
         try:
             await place
         except CancelledError:
-            if not place.cancelled():
+            if place.cancelled():
+                lane.waiting.pop(place, None)
+            else:
                 self.leave(caller)
             raise
 
@@ -196,7 +198,7 @@ class FairTurns:
         """Give the next operation that still waits its turn, if there is one."""
         lane.has_begun = False
         while lane.waiting and lane.taken < self._most:
-            place = lane.waiting.popleft()
+            place, _ = lane.waiting.popitem(last=False)
             if not place.done():
                 lane.taken += 1
                 lane.has_begun = True

@@ -74,6 +74,34 @@ async def test_a_place_is_free_again_when_a_caller_gives_up() -> None:
     await end(waiting)
 
 
+async def test_callers_who_give_up_leave_their_line_at_once() -> None:
+    turns = Turns(1, 1)
+    held, *others = await wait_for(turns, *(["eve"] * 100), "ann")
+    (*gone, last), ann = others[:-1], others[-1]
+    await end(gone)
+    assert {caller: len(line) for caller, line in turns._waiting.items()} == {"eve": 1, "ann": 1}
+    await end([last])
+    assert list(turns._waiting) == ["ann"]
+    turns.leave("eve")
+    await asyncio.wait([ann])
+    assert turns._waiting == {}
+    assert held.done()
+
+
+async def test_a_caller_who_gives_up_as_the_turn_comes_passes_it_on() -> None:
+    turns = Turns(1, 1)
+    for is_first in (True, False):
+        await turns.enter("eve")
+        ann, bob = await wait_for(turns, "ann", "bob")
+        for step in (ann.cancel, lambda: turns.leave("eve"))[:: 1 if is_first else -1]:
+            step()
+        await asyncio.wait([ann])
+        await asyncio.wait([bob])
+        assert (ann.cancelled(), bob.exception()) == (True, None)
+        turns.leave("bob")
+        assert (turns._free, turns._waiting) == (1, {})
+
+
 async def test_turns_without_limits_let_everybody_wait() -> None:
     turns = Turns(1, 1)
     waiting = await wait_for(turns, *(["eve"] * 100))

@@ -48,6 +48,23 @@ async def some_suspensions() -> None:
         await asyncio.sleep(0)
 
 
+async def test_operations_that_are_given_up_leave_their_line_at_once() -> None:
+    turns = FairTurns(1)
+    await turns.enter("eve")
+    waiting = [asyncio.create_task(turns.enter("eve")) for _ in range(MANY)]
+    await asyncio.sleep(0)
+    for task in waiting[:-1]:
+        task.cancel()
+    await asyncio.wait(waiting[:-1])
+    assert len(turns._lanes["eve"].waiting) == 1
+    turns.leave("eve")
+    await waiting[-1]
+    turns.leave("eve")
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(turns) == 0
+
+
 @pytest.mark.parametrize("work", [no_suspension, some_suspensions])
 async def test_an_operation_waits_for_few_of_another_caller(
     work: Callable[[], Awaitable[None]],
