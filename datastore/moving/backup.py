@@ -5,12 +5,11 @@ A backup has everything that belongs together: the databases, the contents of fi
 
 Files are copied before and after the databases: a file that a row names is in the backup, even if
 the server deleted it meanwhile. Contents of files never change, so they are linked where the backup
-is on the same file system.
+is on the same file system. The index of the files has their digests, from when they were written.
 """
 
 import hashlib
 import os
-import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -29,6 +28,7 @@ INDEX: Final = "index.db"
 CONTENTS: Final = "contents"
 FORMAT: Final = 1
 TRIES: Final = 10
+BLOCK_BYTES: Final = 1024 * 1024
 
 _ADD_DELETED = (
     "INSERT OR IGNORE INTO objects SELECT * FROM earlier.objects",
@@ -112,8 +112,9 @@ def restore_backup(source: Path, store: DataFolder, progress: Progress) -> Backu
         raise BadArgument(f"There is a store in {store.path}: move it away first.")
     for folder in (store.path, store.path / store.files, store.contents):
         make_private_folder(folder)
-    for content in _names(kept.contents):
-        _copy_whole(kept.contents / content, store.contents / content)
+    for content, digest in _read_digests(kept).items():
+        copied = _copy_whole(kept.contents / content, store.contents / content)
+        _require_digest(kept, content, digest, copied)
         progress(1)
     for name in sorted(backup.sha256, key=lambda name: name == store.main):
         for log in (f"{name}-wal", f"{name}-shm"):
@@ -122,8 +123,17 @@ def restore_backup(source: Path, store: DataFolder, progress: Progress) -> Backu
     return backup
 
 
+def verify_backup(kept: DataFolder, progress: Progress) -> Backup:
+    """Read a whole backup and compare it with its digests; raises DamagedArchive."""
+    backup = check_backup(kept)
+    for content, digest in _read_digests(kept).items():
+        _require_digest(kept, content, digest, _digest(kept.contents / content))
+        progress(1)
+    return backup
+
+
 def check_backup(kept: DataFolder) -> Backup:
-    """Compare a backup with its listing; raises DamagedArchive."""
+    """Compare a backup with its listing, but not the contents of files; raises DamagedArchive."""
     try:
         backup = msgspec.json.decode((kept.path / LISTING).read_bytes(), type=Backup)
     except FileNotFoundError as error:
@@ -203,6 +213,25 @@ def _list_backup(kept: DataFolder, at: str) -> Backup:
     return Backup(at, found, len(contents), size)
 
 
+def _read_digests(kept: DataFolder) -> dict[str, str]:
+    """The contents that the index of the files names, with their digests; each must be there."""
+    index = kept.path / kept.files / INDEX
+    if not index.exists():
+        return {}
+    with closing(sqlite3.connect(index)) as opened:
+        found = opened.execute("SELECT DISTINCT content, etag FROM objects ORDER BY content")
+        digests = {content: etag.strip('"') for content, etag in found}
+    present = set(_names(kept.contents))
+    if lost := [content for content in digests if content not in present]:
+        raise DamagedArchive(f"The content {lost[0]} of a file is missing in {kept.path}.")
+    return digests
+
+
+def _require_digest(kept: DataFolder, content: str, wanted: str, found: str) -> None:
+    if found != wanted:
+        raise DamagedArchive(f"The content {kept.contents / content} of a file is damaged.")
+
+
 def _names(folder: Path) -> Iterator[str]:
     with suppress(FileNotFoundError):
         yield from sorted(path.name for path in folder.iterdir())
@@ -213,17 +242,24 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _copy_whole(source: Path, target: Path) -> None:
-    """Copy a file that does not change, so that the target is whole once it is there."""
+def _copy_whole(source: Path, target: Path) -> str:
+    """Copy a file that does not change, so that the target is whole once it is there.
+
+    Return the digest of what was copied, which costs no other reading.
+    """
+    digest = hashlib.sha256()
     draft = target.with_name(f"{target.name}.draft")
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     with os.fdopen(descriptor, "wb") as made, source.open("rb") as kept:
-        shutil.copyfileobj(kept, made)
+        while block := kept.read(BLOCK_BYTES):
+            digest.update(block)
+            made.write(block)
         made.flush()
         os.fsync(made.fileno())
     draft.rename(target)
     sync_folder(target.parent)
+    return digest.hexdigest()
 
 
 def _sync_file(path: Path) -> None:

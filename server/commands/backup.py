@@ -6,7 +6,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.moving.backup import Backup, DataFolder, make_backup, restore_backup
+from penstock.datastore.moving.backup import (
+    Backup,
+    DataFolder,
+    make_backup,
+    restore_backup,
+    verify_backup,
+)
 from penstock.datastore.text import say_count
 from penstock.server.auth.dev_tokens import KEY_FILE
 from penstock.server.commands.options import setting_option
@@ -20,6 +26,7 @@ from penstock.server.settings.store_settings import DATABASE
 
 _TARGET = "Folder of the backup, which is empty or does not exist."
 _SOURCE = "Folder that `penstock backup` made."
+_DRY_RUN = "Write nothing: read the whole backup and compare it with its digests."
 
 
 def backup(
@@ -44,13 +51,19 @@ def restore(
     source: Annotated[Path, Parameter(help=_SOURCE)],
     /,
     *,
+    dry_run: Annotated[bool, Parameter(help=_DRY_RUN)] = False,
     data_dir: Annotated[Path | None, setting_option("data_dir")] = None,
 ) -> CommandOutput:
     """Write a backup to the data directory, which must have no store; start the server after it.
 
-    The backup is compared with its digests first. Repeat the command after an interruption.
+    The backup is compared with its digests, and one that is damaged makes no store. Repeat the
+    command after an interruption.
     """
     settings = _settings(data_dir)
+    if dry_run:
+        with show_progress("Reading files", None) as progress:
+            kept = verify_backup(data_folder(settings).at(source), progress)
+        return _output(kept, f"in {source} are as they were stored", source)
     with show_progress("Copying files", None) as progress:
         restored = restore_backup(source, data_folder(settings), progress)
     return _output(restored, f"are in {settings.data_dir}", settings.data_dir)

@@ -11,7 +11,13 @@ from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.errors import BadArgument, Unavailable
 from penstock.datastore.moving import backup as module
 from penstock.datastore.moving.archive import DamagedArchive
-from penstock.datastore.moving.backup import DataFolder, check_backup, make_backup, restore_backup
+from penstock.datastore.moving.backup import (
+    DataFolder,
+    check_backup,
+    make_backup,
+    restore_backup,
+    verify_backup,
+)
 from penstock.datastore.moving.export import MovableStore
 from penstock.datastore.ngsi.destinations import EmbeddedDestinations
 from penstock.datastore.objects.directory import LocalFiles
@@ -160,6 +166,41 @@ async def test_a_restore_refuses_a_folder_with_a_store_and_a_backup_that_changed
     with pytest.raises(DamagedArchive, match="differ"):
         restore_backup(tmp_path / "backup", data_folder(tmp_path / "new"), ignore_progress)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("damage", ["flipped", "lost", "swapped"])
+async def test_a_backup_with_a_damaged_file_is_noticed_and_makes_no_store(
+    tmp_path: Path, damage: str
+) -> None:
+    store, kept = data_folder(tmp_path / "store"), data_folder(tmp_path / "backup")
+    async with running(store.path) as opened:
+        await furnish_little(opened)
+        made = make_backup(store, kept.path, AT, ignore_progress)
+    assert verify_backup(kept, ignore_progress) == made
+    first, second = sorted(kept.contents.iterdir())[:2]
+    content, other = first.read_bytes(), second.read_bytes()
+    assert content != other
+    for path in (first, second):
+        path.unlink()  # A content is linked: the store keeps its own.
+    # The number of files and their bytes stay the same.
+    match damage:
+        case "flipped":
+            first.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+            second.write_bytes(other)
+        case "swapped":
+            first.write_bytes(other)
+            second.write_bytes(content)
+        case _:
+            second.write_bytes(other)
+            (kept.contents / "another").write_bytes(content)
+    assert check_backup(kept) == made
+    new = data_folder(tmp_path / "new")
+    with pytest.raises(DamagedArchive, match="content"):
+        verify_backup(kept, ignore_progress)
+    assert not new.path.exists()
+    with pytest.raises(DamagedArchive, match="content"):
+        restore_backup(kept.path, new, ignore_progress)
+    assert not (new.path / new.main).exists()
 
 
 def test_a_backup_goes_to_an_empty_folder_and_comes_from_a_store(tmp_path: Path) -> None:

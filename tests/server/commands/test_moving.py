@@ -79,6 +79,9 @@ def test_a_backup_is_made_and_restored(tmp_path: Path, capsys: pytest.CaptureFix
     made = answer(capsys, "backup", tmp_path / "kept", "--data-dir", "a")
     assert made["folder"] == str(tmp_path / "kept")
     assert made["sha256"].keys() == {"penstock.db", "files/index.db", "url-key"}
+    checked = answer(capsys, "restore", tmp_path / "kept", "--data-dir", "b", "--dry-run")
+    assert checked["sha256"] == made["sha256"]
+    assert not Path("b").exists()
     restored = answer(capsys, "restore", tmp_path / "kept", "--data-dir", "b")
     assert restored["sha256"] == made["sha256"]
     found = answer(capsys, "seed", "--size", 3, "--data-dir", "b")
