@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 
 from benchmarks.kept_rows import KEPT, lines_of
 from penstock.datastore.executions.files import ingest_key
-from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
+from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.kept_rows.part_list import read_parts
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.store import Store

@@ -12,9 +12,9 @@ from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.dataset_loads.loads import DatasetLoads
 from penstock.datastore.datasets.files import DatasetFiles
 from penstock.datastore.evaluation.evaluations import Evaluations
-from penstock.datastore.executions.follow_list import ExecutionEvents
+from penstock.datastore.executions.lists.follow_list import ExecutionEvents
 from penstock.datastore.executions.repository import Executions
-from penstock.datastore.executions.workers import ListWorkers
+from penstock.datastore.executions.workers.registry import ListWorkers
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.history.repository import History
 from penstock.datastore.jobs.delete_group import GroupDeletions

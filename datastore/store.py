@@ -17,13 +17,13 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.dataset_loads.loads import load_dataset
 from penstock.datastore.datasets.files import sweep_uploads
 from penstock.datastore.datasets.staged_files import sweep_staged_files
-from penstock.datastore.executions.claims import Claims, ExecutionQueue
+from penstock.datastore.executions.claims.claims import Claims, ExecutionQueue
 from penstock.datastore.executions.maintenance import ExecutionMaintenance
-from penstock.datastore.executions.retention.row_retention import RowRetention
-from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
+from penstock.datastore.executions.row_retention import RowRetention
 from penstock.datastore.executions.subjects import ExecutionSubject, read_subject
-from penstock.datastore.executions.worker import ExecutionWorker
-from penstock.datastore.executions.workers import WorkerRegistry
+from penstock.datastore.executions.workers.registry import WorkerRegistry
+from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE, RowEngine
+from penstock.datastore.executions.workers.worker import ExecutionWorker
 from penstock.datastore.jobs.jobs import JobKind, JobQueue, count_unheld_jobs, read_job_queue
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.runner import JobWorker

@@ -6,10 +6,10 @@ from typing import Any
 
 from penstock.datastore.errors import NotFound, NotPermitted, blame_field
 from penstock.datastore.executions.create import ExecutionRequest
-from penstock.datastore.executions.external_workers import ClaimedExecution
-from penstock.datastore.executions.group_listing import GroupExecutions
-from penstock.datastore.executions.listing import ExecutionFilter
+from penstock.datastore.executions.lists.group_listing import GroupExecutions
+from penstock.datastore.executions.lists.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution, Pin
+from penstock.datastore.executions.workers.external import ClaimedExecution
 from penstock.datastore.objects.port import UploadForm
 from penstock.datastore.records import Pipeline, TagKey, TagValue
 from penstock.datastore.resources.reading import ACCESS_FIELDS

@@ -11,7 +11,7 @@ import boto3
 
 from benchmarks.product.executions import add_executions
 from benchmarks.product.operations import GROUPS, Subjects
-from penstock.datastore.executions.group_listing import GroupExecutions
+from penstock.datastore.executions.lists.group_listing import GroupExecutions
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.session import Session

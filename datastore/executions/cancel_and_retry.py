@@ -11,7 +11,7 @@ from penstock.datastore.access.open_uploads import OpenedUpload
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_control, require_reach
-from penstock.datastore.executions.claims import with_end_state
+from penstock.datastore.executions.claims.claims import with_end_state
 from penstock.datastore.executions.files import (
     delete_staged_files,
     ingest_key,

@@ -26,7 +26,7 @@ from penstock.datastore.executions.listed_rows import (
     epoch_milliseconds,
     list_changes,
 )
-from penstock.datastore.executions.plans import pin_plan
+from penstock.datastore.executions.plans.plans import pin_plan
 from penstock.datastore.executions.reading import NOUN, ReadExecutions
 from penstock.datastore.executions.records import (
     EventKind,

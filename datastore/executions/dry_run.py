@@ -12,18 +12,22 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotFound, Unavailable
 from penstock.datastore.executions.access import RUN_ROLE, require_full_view, require_run
-from penstock.datastore.executions.explain_row import ExplainedRow, explain_input, explaining_units
-from penstock.datastore.executions.inline import (
+from penstock.datastore.executions.explanations.explain_row import (
+    ExplainedRow,
+    explain_input,
+    explaining_units,
+)
+from penstock.datastore.executions.explanations.input_row import read_object
+from penstock.datastore.executions.plans.pinned_inputs import find_datasets, load_rows
+from penstock.datastore.executions.plans.plans import PinnedPlan, pin_draft, pin_plan
+from penstock.datastore.executions.plans.programs import compile_program
+from penstock.datastore.executions.records import ExecutionRules
+from penstock.datastore.executions.workers.inline import (
     InlineOutput,
     encode_rows,
     parse_results,
     run_charged,
 )
-from penstock.datastore.executions.input_row import read_object
-from penstock.datastore.executions.pinned_inputs import find_datasets, load_rows
-from penstock.datastore.executions.plans import PinnedPlan, pin_draft, pin_plan
-from penstock.datastore.executions.programs import compile_program
-from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files, single_chunk
 from penstock.datastore.records import Pipeline, State, Transformer

@@ -13,9 +13,9 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions.access import needs_starter
-from penstock.datastore.executions.claims import with_end_state
+from penstock.datastore.executions.claims.claims import with_end_state
+from penstock.datastore.executions.claims.queue import due_executions
 from penstock.datastore.executions.files import ingest_key, input_key
-from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.records import (
     EventKind,
     Execution,

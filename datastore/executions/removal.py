@@ -8,6 +8,7 @@ from functools import partial
 from penstock.datastore.change_log.rows import moment_of
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.datasets.staged_files import abandoned_folder_row
+from penstock.datastore.executions.claims.queue import due_executions
 from penstock.datastore.executions.create import tag_writes
 from penstock.datastore.executions.files import (
     STAGED_FORM_TIME,
@@ -17,7 +18,6 @@ from penstock.datastore.executions.files import (
     refuse_staged_uploads,
 )
 from penstock.datastore.executions.listed_rows import change_writes, list_changes, still_listed
-from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import (

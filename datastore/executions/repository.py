@@ -7,19 +7,19 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.executions.attempts import ExecutionAttempt, read_attempts
 from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
+from penstock.datastore.executions.claims.queue import queue_position
 from penstock.datastore.executions.create import KIND, CreateExecutions
 from penstock.datastore.executions.dry_run import DryRuns
-from penstock.datastore.executions.explain_row import ExplainRows
-from penstock.datastore.executions.external_workers import ExternalWorkers
+from penstock.datastore.executions.explanations.explain_row import ExplainRows
 from penstock.datastore.executions.files import ExecutionDownloads
-from penstock.datastore.executions.group_listing import ListGroupExecutions
-from penstock.datastore.executions.inline import InlineExecutions, ReadInlineOutput
-from penstock.datastore.executions.listing import ListExecutions
-from penstock.datastore.executions.queue import queue_position
+from penstock.datastore.executions.lists.group_listing import ListGroupExecutions
+from penstock.datastore.executions.lists.listing import ListExecutions
+from penstock.datastore.executions.lists.state_counts import CountExecutions
 from penstock.datastore.executions.reading import ReadExecutions
 from penstock.datastore.executions.records import Execution, ExecutionRules
-from penstock.datastore.executions.state_counts import CountExecutions
 from penstock.datastore.executions.uploads import Uploads
+from penstock.datastore.executions.workers.external import ExternalWorkers
+from penstock.datastore.executions.workers.inline import InlineExecutions, ReadInlineOutput
 from penstock.datastore.jobs.delete_group import notify_nobody
 from penstock.datastore.objects.port import Files
 from penstock.datastore.resources.tags_in_use import TagLists

@@ -13,8 +13,8 @@ from penstock.datastore.access.work import packed_units
 from penstock.datastore.errors import IllegalState, NotFound, NotPermitted, Unavailable
 from penstock.datastore.executions.access import needs_starter, require_control, require_reach
 from penstock.datastore.executions.files import ingest_key, input_key
-from penstock.datastore.executions.listing import ExecutionFilter, ListExecutions
-from penstock.datastore.executions.pinned_inputs import copy_upload
+from penstock.datastore.executions.lists.listing import ExecutionFilter, ListExecutions
+from penstock.datastore.executions.plans.pinned_inputs import copy_upload
 from penstock.datastore.executions.reading import ReadExecutions, find_execution
 from penstock.datastore.executions.records import (
     EventKind,

@@ -9,14 +9,14 @@ from strawberry import UNSET
 
 from penstock.datastore.errors import BadArgument, blame_field
 from penstock.datastore.executions import records
-from penstock.datastore.executions.group_listing import (
+from penstock.datastore.executions.lists.group_listing import (
     ANY_DURATION,
     DurationRange,
     ExecutionOrder,
     GroupExecutions,
     TimeSpan,
 )
-from penstock.datastore.executions.state_counts import MOST_COUNTED, StateCount
+from penstock.datastore.executions.lists.state_counts import MOST_COUNTED, StateCount
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import executions
 from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none

@@ -2,7 +2,7 @@
 
 import strawberry
 
-from penstock.datastore.executions import inline as answer_records
+from penstock.datastore.executions.workers import inline as answer_records
 from penstock.schema.core.scalars import JSON
 
 

@@ -2,7 +2,7 @@
 
 import strawberry
 
-from penstock.datastore.executions.explain_row import ExplainedRow
+from penstock.datastore.executions.explanations.explain_row import ExplainedRow
 from penstock.schema.calculations.formula_values import Explanation
 from penstock.schema.core.scalars import JSON
 

@@ -6,7 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.executions.listing import ExecutionFilter
+from penstock.datastore.executions.lists.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution as ExecutionRecord
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.tag_search.tags import TagFilter as Filter

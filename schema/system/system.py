@@ -6,8 +6,8 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.access.work import StoreKind
-from penstock.datastore.executions.workers import Worker as WorkerRecord
-from penstock.datastore.executions.workers import WorkerKind
+from penstock.datastore.executions.workers.registry import Worker as WorkerRecord
+from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.store import Store
 from penstock.resolvers.findings import Severity
 from penstock.schema.core.context import After, Before, First, Info, Last

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock.datastore.executions.workers import WorkerKind
+from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.scratch_folders import remove_abandoned_folders
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution
 from penstock.server.commands.options import StoreOptions, setting_option

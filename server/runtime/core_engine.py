@@ -14,9 +14,14 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.datasets.indexed_rows import IndexedRows
-from penstock.datastore.executions.plans import dataset_identity
+from penstock.datastore.executions.plans.plans import dataset_identity
 from penstock.datastore.executions.records import ExecutionMode
-from penstock.datastore.executions.row_engine import LOCAL_ENGINE, STEP_BYTES, EngineStep, RowTask
+from penstock.datastore.executions.workers.row_engine import (
+    LOCAL_ENGINE,
+    STEP_BYTES,
+    EngineStep,
+    RowTask,
+)
 from penstock.datastore.objects.port import Files, regroup_blocks
 from penstock.datastore.records import ReferenceDataset
 from penstock.server.runtime.joined_parts import JoinedCounts

@@ -15,9 +15,9 @@ from distributed import Client, KilledWorker
 from penstock.datastore.datasets.files import key_of_file, key_of_index
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.files import read_key
-from penstock.datastore.executions.plans import dataset_identity
+from penstock.datastore.executions.plans.plans import dataset_identity
 from penstock.datastore.executions.records import ExecutionMode
-from penstock.datastore.executions.row_engine import (
+from penstock.datastore.executions.workers.row_engine import (
     LOCAL_ENGINE,
     STEP_BYTES,
     EngineStep,

@@ -15,7 +15,7 @@ from distributed import Client
 
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.executions.files import delete_staged_rows, output_key, staged_rows_key
-from penstock.datastore.executions.row_engine import WrittenOutput, rows_origin
+from penstock.datastore.executions.workers.row_engine import WrittenOutput, rows_origin
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.output_pieces import OutputPiece
 from penstock.datastore.kept_rows.part_files import copy_to_disk

@@ -10,8 +10,8 @@ from cachetools import LRUCache
 
 from penstock.datastore.datasets.csv import read_table
 from penstock.datastore.datasets.indexed_rows import IndexedRows
-from penstock.datastore.executions.programs import compile_program
-from penstock.datastore.executions.row_engine import EngineStep
+from penstock.datastore.executions.plans.programs import compile_program
+from penstock.datastore.executions.workers.row_engine import EngineStep
 from penstock.datastore.records import DatasetContent
 from penstock.datastore.scratch_folders import scratch_folder
 from penstock.formula.core.datasets import KeyedRows

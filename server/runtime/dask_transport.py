@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from penstock.datastore.executions.row_engine import STEP_BYTES
+from penstock.datastore.executions.workers.row_engine import STEP_BYTES
 from penstock.server.core.http_client import PacedReading, open_blocking_client
 
 ATTEMPTS: Final = 5

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from penstock.datastore.executions.row_engine import STEP_BYTES, RowTask
+from penstock.datastore.executions.workers.row_engine import STEP_BYTES, RowTask
 from penstock.transform.outcome import RowCounts, TransformEnding
 
 

@@ -14,8 +14,8 @@ import msgspec
 
 from penstock.datastore.datasets.csv import read_table
 from penstock.datastore.datasets.indexed_rows import IndexedRows
-from penstock.datastore.executions.programs import compile_program
-from penstock.datastore.executions.row_engine import STEP_BYTES
+from penstock.datastore.executions.plans.programs import compile_program
+from penstock.datastore.executions.workers.row_engine import STEP_BYTES
 from penstock.datastore.records import DatasetContent
 from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.csv_parts import RecordPart, transform_blocks

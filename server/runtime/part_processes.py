@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.executions.row_engine import EngineStep
+from penstock.datastore.executions.workers.row_engine import EngineStep
 from penstock.server.runtime.child_process import start_process
 from penstock.server.runtime.part_process import (
     SIZE_BYTES,

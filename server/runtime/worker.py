@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
-from penstock.datastore.executions.turns import KeptPlace
-from penstock.datastore.executions.worker import ExecutionWorker
+from penstock.datastore.executions.claims.turns import KeptPlace
+from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE, RowEngine
+from penstock.datastore.executions.workers.worker import ExecutionWorker
 from penstock.datastore.periodic import cancel_tasks, check_cancelled
 from penstock.datastore.store import Store
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution

@@ -11,8 +11,8 @@ from typing import NoReturn
 import msgspec
 
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.executions.turns import KeptPlace
-from penstock.datastore.executions.workers import WorkerKind
+from penstock.datastore.executions.claims.turns import KeptPlace
+from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_when_set
 from penstock.datastore.store import Store
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution, ignore_report

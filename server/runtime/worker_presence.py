@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.executions.workers import ANNOUNCE_SECONDS, WorkerKind
+from penstock.datastore.executions.workers.registry import ANNOUNCE_SECONDS, WorkerKind
 from penstock.datastore.periodic import PeriodicTask, run_periodically
 from penstock.datastore.store import Store
 

@@ -13,7 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.executions.claims import ExecutionQueue
+from penstock.datastore.executions.claims.claims import ExecutionQueue
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.jobs.jobs import JobKind, JobQueue
 from penstock.datastore.manifest.records import Stage

@@ -12,7 +12,7 @@ from prometheus_client import Metric
 from prometheus_client.metrics import MetricWrapperBase
 
 from penstock.datastore.errors import ErrorCode
-from penstock.datastore.executions.claims import ExecutionQueue
+from penstock.datastore.executions.claims.claims import ExecutionQueue
 from penstock.datastore.jobs.jobs import JobKind, JobQueue
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.lineage.delivery import Delivery

@@ -20,8 +20,12 @@ from penstock.datastore.executions.files import (
     output_key,
     staged_key,
 )
-from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions, TimeSpan
-from penstock.datastore.executions.listing import ExecutionFilter, first_id
+from penstock.datastore.executions.lists.group_listing import (
+    ExecutionOrder,
+    GroupExecutions,
+    TimeSpan,
+)
+from penstock.datastore.executions.lists.listing import ExecutionFilter, first_id
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.objects.directory import LocalFiles

@@ -9,7 +9,7 @@ import pytest
 from penstock.datastore.change_log.feed import ChangeFeed
 from penstock.datastore.change_log.follow import ListChange
 from penstock.datastore.executions.records import ExecutionState
-from penstock.datastore.executions.workers import WorkerKind
+from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.jobs.jobs import JobState
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.quotas.quotas import Quotas

@@ -10,7 +10,7 @@ import pytest
 from graphql import GraphQLEnumType, GraphQLObjectType
 
 from penstock.datastore.clock import Clock, iso_timestamp
-from penstock.datastore.executions.workers import WorkerKind
+from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.resolvers.cursors import Cursors

@@ -11,8 +11,10 @@ from strawberry.types.field import StrawberryField
 from penstock.datastore import records
 from penstock.datastore.access import quota_report
 from penstock.datastore.audio import records as audio
-from penstock.datastore.executions import attempts, inline, state_counts, workers
+from penstock.datastore.executions import attempts
 from penstock.datastore.executions import records as execution_records
+from penstock.datastore.executions.lists import state_counts
+from penstock.datastore.executions.workers import inline, registry
 from penstock.datastore.history.rows import HistoryEntry
 from penstock.datastore.jobs import jobs
 from penstock.datastore.kept_rows import metric_series, read_totals
@@ -115,7 +117,7 @@ RECORDS: dict[str, type] = {
     "Transformer": records.Transformer,
     "UnmatchedTrack": UnmatchedEntry,
     "VersionLabel": records.VersionLabel,
-    "Worker": workers.Worker,
+    "Worker": registry.Worker,
     "ExecutionCount": state_counts.StateCount,
     "HistoryEntry": HistoryEntry,
 }

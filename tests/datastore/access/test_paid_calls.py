@@ -5,7 +5,7 @@ import pytest
 from penstock.datastore.access.access import CallPayments
 from penstock.datastore.access.work import INCLUDED_CALLS
 from penstock.datastore.errors import RateLimited
-from penstock.datastore.executions.group_listing import GroupExecutions
+from penstock.datastore.executions.lists.group_listing import GroupExecutions
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.session import Session

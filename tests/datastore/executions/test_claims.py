@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.executions.claims import ClaimLost, Claims, with_end_state
+from penstock.datastore.executions.claims.claims import ClaimLost, Claims, with_end_state
 from penstock.datastore.executions.records import ExecutionRules, ExecutionState
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import Pipeline

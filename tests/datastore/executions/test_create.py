@@ -17,7 +17,7 @@ from penstock.datastore.errors import (
 )
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
-from penstock.datastore.executions.listing import ExecutionFilter
+from penstock.datastore.executions.lists.listing import ExecutionFilter
 from penstock.datastore.executions.reading import find_plan
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
 from penstock.datastore.records import Pipeline, State

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.datastore.access.work import cpu_units
 from penstock.datastore.errors import RateLimited
-from penstock.datastore.executions import input_row
+from penstock.datastore.executions.explanations import input_row
 from penstock.datastore.records import Output, Parameter, Transform, Transformer, ValueType
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import ANN, finished_execution, pipeline_in

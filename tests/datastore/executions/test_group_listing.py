@@ -7,7 +7,7 @@ import pytest
 
 from penstock.datastore.access.access import Budget
 from penstock.datastore.errors import BadArgument, LimitExceeded, NotFound
-from penstock.datastore.executions.group_listing import (
+from penstock.datastore.executions.lists.group_listing import (
     DurationRange,
     ExecutionOrder,
     GroupExecutions,

@@ -12,8 +12,8 @@ from msgspec import structs
 from penstock.datastore.access.access import Budget
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions.files import ingest_key
-from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions
 from penstock.datastore.executions.listed_rows import list_items
+from penstock.datastore.executions.lists.group_listing import ExecutionOrder, GroupExecutions
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import execution_item
 from penstock.datastore.records import Pipeline

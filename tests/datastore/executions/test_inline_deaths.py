@@ -10,7 +10,7 @@ import pytest
 from penstock.datastore.errors import IllegalState
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import input_key, output_key
-from penstock.datastore.executions.listing import ExecutionFilter
+from penstock.datastore.executions.lists.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.store import Store

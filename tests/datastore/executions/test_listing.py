@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock.datastore.access.access import Budget
-from penstock.datastore.executions.listing import ExecutionFilter, first_id
+from penstock.datastore.executions.lists.listing import ExecutionFilter, first_id
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.datastore.executions.plans import build_plan
+from penstock.datastore.executions.plans.plans import build_plan
 from penstock.datastore.records import Output, Transform, Transformer, ValueType
 
 

@@ -14,9 +14,9 @@ from penstock.datastore.access.work import (
     TEXT_WORK,
 )
 from penstock.datastore.errors import Invalid, LimitExceeded, RateLimited
-from penstock.datastore.executions import inline
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.executions.workers import inline
 from penstock.datastore.formulas.checks import MAX_FORMULAS
 from penstock.datastore.records import (
     Calculation,

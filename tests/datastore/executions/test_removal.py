@@ -8,7 +8,7 @@ import pytest
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.files import STAGED_FORM_TIME, ingest_key, output_key, staged_key
-from penstock.datastore.executions.listing import ExecutionFilter
+from penstock.datastore.executions.lists.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.removal import ExecutionRemoval
 from penstock.datastore.objects.directory import LocalFiles

@@ -6,9 +6,9 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from penstock.datastore.executions.claims import Claims, ExecutionQueue
+from penstock.datastore.executions.claims.claims import Claims, ExecutionQueue
+from penstock.datastore.executions.claims.queue import COUNTED, SAMPLED
 from penstock.datastore.executions.create import ExecutionRequest
-from penstock.datastore.executions.queue import COUNTED, SAMPLED
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.rows import SHARD_COUNT
 from penstock.datastore.jobs.jobs import COUNTED as COUNTED_JOBS

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.errors import RequestRefused
-from penstock.datastore.executions.claims import Claims
+from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
 from penstock.datastore.executions.records import Execution, ExecutionRules
 from penstock.datastore.objects.s3 import PART_BYTES, Patience, S3Files

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from penstock.datastore.executions.claims import Claims
+from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.files import (
     EARLIER_CLAIMS,
     errors_key,

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.datastore.access.access import Budget
 from penstock.datastore.errors import NotFound
-from penstock.datastore.executions.group_listing import GroupExecutions, TimeSpan
+from penstock.datastore.executions.lists.group_listing import GroupExecutions, TimeSpan
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Caller, Role
@@ -65,7 +65,7 @@ async def test_counting_ends_where_a_page_may_cost_no_more(
     poor = replace(store, list_budget=Budget(units=0)).open_session(SUPER)
     (found,) = await poor.executions.counting.by_state(wanted)
     assert (found.count, found.is_complete) == (0, False)
-    monkeypatch.setattr("penstock.datastore.executions.state_counts.MOST_COUNTED", 2)
+    monkeypatch.setattr("penstock.datastore.executions.lists.state_counts.MOST_COUNTED", 2)
     (found,) = await store.open_session(SUPER).executions.counting.by_state(wanted)
     assert (found.count, found.is_complete) == (2, False)
 

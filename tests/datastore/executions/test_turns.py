@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from penstock.datastore.executions.claims import Claims
-from penstock.datastore.executions.queue import due_executions
+from penstock.datastore.executions.claims.claims import Claims
+from penstock.datastore.executions.claims.queue import due_executions
+from penstock.datastore.executions.claims.turns import KeptPlace, claimable_in_turn
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import DueStage
-from penstock.datastore.executions.turns import KeptPlace, claimable_in_turn
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Caller, Role
 from penstock.datastore.store import Store
@@ -119,7 +119,7 @@ async def test_a_caller_behind_a_long_queue_of_others_has_a_turn(
     store: Store, pipeline: Pipeline, kept: KeptPlace | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("penstock.datastore.table.pages.PAGE", 2)
-    monkeypatch.setattr("penstock.datastore.executions.turns.PAGE", 2)
+    monkeypatch.setattr("penstock.datastore.executions.claims.turns.PAGE", 2)
     many = await ready_ones(store, pipeline, ANN, 100)
     await claim(store, many[0], f"w{POOL}")
     await ready_ones(store, pipeline, BOB, 1)

@@ -192,7 +192,7 @@ async def test_a_bug_fails_the_run_and_not_the_worker(
     def raise_bug(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("penstock.datastore.executions.run_one.compile_program", raise_bug)
+    monkeypatch.setattr("penstock.datastore.executions.workers.run_one.compile_program", raise_bug)
     assert await store.execution_worker("w").run_all() == 1
     after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from penstock.datastore.executions.workers import Worker, WorkerKind
+from penstock.datastore.executions.workers.registry import Worker, WorkerKind
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window

@@ -14,8 +14,8 @@ THREADS = "penstock.datastore.formulas.threads"
 ABOUT_FORMULAS = ("penstock.formula.", "penstock.transform.", "penstock.datastore.formulas.")
 OTHER_THREADS = {"to_thread", "run_in_executor", "ThreadPoolExecutor", "Thread", "TurnThreads"}
 ALLOWED = {
-    "penstock.datastore.executions.run_one": "a worker's execution, which is no request",
-    "penstock.datastore.executions.row_engine": "a worker's execution, which is no request",
+    "penstock.datastore.executions.workers.run_one": "a worker's execution, which is no request",
+    "penstock.datastore.executions.workers.row_engine": "a worker's execution, which is no request",
     "penstock.server.runtime.core_engine": "a worker's execution, which is no request",
     THREADS: "the formula threads",
 }
@@ -88,4 +88,4 @@ def test_formulas_run_in_no_thread_but_their_own() -> None:
 def test_the_exceptions_are_still_there() -> None:
     threaded = {name for name, tree in modules().items() if OTHER_THREADS & set(names_in(tree))}
     assert set(ALLOWED) <= threaded
-    assert list(formulas_elsewhere("penstock.datastore.executions.run_one")) != []
+    assert list(formulas_elsewhere("penstock.datastore.executions.workers.run_one")) != []

@@ -10,7 +10,7 @@ import pytest
 from penstock.datastore.access.open_uploads import OpenUploads
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
-from penstock.datastore.executions.group_listing import GroupExecutions
+from penstock.datastore.executions.lists.group_listing import GroupExecutions
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.quotas.amounts import NOTHING
 from penstock.datastore.quotas.usage import sum_group, sum_user

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from penstock.datastore.errors import SnapshotGone
+from penstock.datastore.executions import row_retention
 from penstock.datastore.executions.reading import find_execution
-from penstock.datastore.executions.retention import row_retention
 from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.kept_rows.external_table import ExternalEngine, write_statements
 from penstock.datastore.kept_rows.merge_parts import PartMerger

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from penstock.datastore.audio.records import ConnectionKind
 from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.executions.listing import ExecutionFilter
+from penstock.datastore.executions.lists.listing import ExecutionFilter
 from penstock.datastore.listening.records import Play
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import ManifestName, RunState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions
+from penstock.datastore.executions.lists.group_listing import ExecutionOrder, GroupExecutions
 from penstock.datastore.executions.records import EventKind, Execution, ExecutionState
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
 from penstock.datastore.store import Store

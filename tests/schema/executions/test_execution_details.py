@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from penstock.datastore.executions.attempts import AttemptOutcome, ExecutionAttempt, attempts_of
+from penstock.datastore.executions.claims.queue import queue_position
 from penstock.datastore.executions.files import errors_key, ingest_key, output_key, staged_key
-from penstock.datastore.executions.queue import queue_position
 from penstock.datastore.executions.records import (
     EventKind,
     Execution,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.executions.workers import WorkerKind
+from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.ngsi.intake.in_flight import SinkBacklog
 from penstock.datastore.store import Store
 from penstock.datastore.store_parts import ShownSetting

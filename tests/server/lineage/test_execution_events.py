@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.datastore.executions.claims import Claims
+from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.records import ExecutionRules, OutputFormat
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store

@@ -6,9 +6,14 @@ from hashlib import sha256
 from random import Random
 
 from penstock.datastore.executions.files import input_key
-from penstock.datastore.executions.plans import build_plan
+from penstock.datastore.executions.plans.plans import build_plan
 from penstock.datastore.executions.records import Execution, ExecutionMode, ExecutionState
-from penstock.datastore.executions.row_engine import STEP_BYTES, EngineStep, RowEngine, RowTask
+from penstock.datastore.executions.workers.row_engine import (
+    STEP_BYTES,
+    EngineStep,
+    RowEngine,
+    RowTask,
+)
 from penstock.datastore.objects.port import Files
 from penstock.transform.csv_records import MAX_RECORD
 from penstock.transform.outcome import TransformEnding

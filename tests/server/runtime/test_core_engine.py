@@ -10,7 +10,7 @@ import pytest
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.files import output_key
-from penstock.datastore.executions.row_engine import LOCAL_ENGINE
+from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table

@@ -14,7 +14,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.files import errors_key, output_key
 from penstock.datastore.executions.records import ExecutionRules
-from penstock.datastore.executions.row_engine import LOCAL_ENGINE
+from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table

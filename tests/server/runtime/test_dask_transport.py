@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from penstock.datastore.executions.row_engine import STEP_BYTES
+from penstock.datastore.executions.workers.row_engine import STEP_BYTES
 from penstock.server.runtime import dask_transport
 from penstock.server.runtime.dask_transport import ATTEMPTS, PartFailed, SourceUrl, fetch_range
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request

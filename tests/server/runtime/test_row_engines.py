@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.datastore.executions.row_engine import LOCAL_ENGINE
+from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.runtime import worker
 from penstock.server.runtime.core_engine import CoreEngine

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.exposition import choose_encoder
 from starlette.applications import Starlette
 
-from penstock.datastore.executions.claims import ExecutionQueue
+from penstock.datastore.executions.claims.claims import ExecutionQueue
 from penstock.datastore.jobs.jobs import JobQueue
 from penstock.server.core.siblings import Siblings
 from penstock.server.telemetry.gathered_metrics import ProcessMetrics, encode_metrics

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.executions.claims import ExecutionQueue
+from penstock.datastore.executions.claims.claims import ExecutionQueue
 from penstock.datastore.jobs.jobs import JobKind, JobQueue
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store

@@ -14,7 +14,12 @@ from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted, Unavailable
 from penstock.datastore.executions.access import RUN_ROLE, require_full_view
 from penstock.datastore.executions.cancel_and_retry import illegal_state_error
-from penstock.datastore.executions.claims import ClaimLost, Claims, with_counts, with_end_state
+from penstock.datastore.executions.claims.claims import (
+    ClaimLost,
+    Claims,
+    with_counts,
+    with_end_state,
+)
 from penstock.datastore.executions.files import (
     CSV_TYPE,
     STAGED_FORM_TIME,
@@ -27,7 +32,7 @@ from penstock.datastore.executions.files import (
     refuse_staged_uploads,
     staged_key,
 )
-from penstock.datastore.executions.pinned_inputs import find_datasets, find_input
+from penstock.datastore.executions.plans.pinned_inputs import find_datasets, find_input
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import (
     Execution,

@@ -6,8 +6,8 @@ from datetime import datetime
 from itertools import chain, zip_longest
 from typing import Final, NamedTuple
 
-from penstock.datastore.executions.claims import is_claimable
-from penstock.datastore.executions.queue import due_executions, first_of_other_callers
+from penstock.datastore.executions.claims.claims import is_claimable
+from penstock.datastore.executions.claims.queue import due_executions, first_of_other_callers
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.rows import DueStage
 from penstock.datastore.table.pages import PAGE

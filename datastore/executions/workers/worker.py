@@ -13,14 +13,14 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.csv import LARGEST, CsvLimits
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import PenstockError, Unavailable
-from penstock.datastore.executions.claims import ClaimLost, Claims, with_end_state
-from penstock.datastore.executions.dataset_output.write_dataset import DatasetOutput
+from penstock.datastore.executions.claims.claims import ClaimLost, Claims, with_end_state
+from penstock.datastore.executions.claims.turns import KeptPlace, claimable_in_turn
 from penstock.datastore.executions.files import end_earlier_uploads, written_keys
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.removal import delete_orphaned_files
-from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
-from penstock.datastore.executions.run_one import ExecutionRunner
-from penstock.datastore.executions.turns import KeptPlace, claimable_in_turn
+from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE, RowEngine
+from penstock.datastore.executions.workers.run_one import ExecutionRunner
+from penstock.datastore.executions.workers.write_dataset import DatasetOutput
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.objects.port import Files

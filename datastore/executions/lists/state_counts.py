@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.executions.group_listing import (
+from penstock.datastore.executions.lists.group_listing import (
     GroupExecutions,
     GroupScan,
     ListGroupExecutions,

@@ -13,7 +13,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import Clock, iso_timestamp
-from penstock.datastore.executions.queue import sample_queue
+from penstock.datastore.executions.claims.queue import sample_queue
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.roles import ROOT, Role

@@ -11,9 +11,9 @@ from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTable
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.evaluation.evaluator import MAX_PARTS, ExplainedFormula, show_explanation
 from penstock.datastore.executions.access import require_full_view, require_whole_files
+from penstock.datastore.executions.explanations.input_row import InputRow, find_input_row
 from penstock.datastore.executions.files import errors_key, read_key
-from penstock.datastore.executions.input_row import InputRow, find_input_row
-from penstock.datastore.executions.pinned_inputs import find_datasets, load_rows
+from penstock.datastore.executions.plans.pinned_inputs import find_datasets, load_rows
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.kept_rows.records import KeptRow

@@ -17,8 +17,7 @@ from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
-from penstock.datastore.executions.claims import Claims, with_counts, with_end_state
-from penstock.datastore.executions.dataset_output.write_dataset import DatasetOutput
+from penstock.datastore.executions.claims.claims import Claims, with_counts, with_end_state
 from penstock.datastore.executions.files import (
     GrowingFile,
     errors_key,
@@ -27,8 +26,8 @@ from penstock.datastore.executions.files import (
     parquet_key,
     table_key,
 )
-from penstock.datastore.executions.pinned_inputs import find_datasets, find_input, load_rows
-from penstock.datastore.executions.programs import compile_program
+from penstock.datastore.executions.plans.pinned_inputs import find_datasets, find_input, load_rows
+from penstock.datastore.executions.plans.programs import compile_program
 from penstock.datastore.executions.reading import find_execution, find_plan
 from penstock.datastore.executions.records import (
     Execution,
@@ -37,13 +36,14 @@ from penstock.datastore.executions.records import (
     ExecutionState,
     OutputFormat,
 )
-from penstock.datastore.executions.row_engine import (
+from penstock.datastore.executions.workers.row_engine import (
     RowEngine,
     RowsSpreader,
     RowTask,
     WrittenOutput,
     rows_origin,
 )
+from penstock.datastore.executions.workers.write_dataset import DatasetOutput
 from penstock.datastore.input_files.convert import ConvertedInput, InputConversion
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.output_pieces import OutputCuts

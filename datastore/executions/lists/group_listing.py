@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import LimitExceeded, NotFound, blame_field
 from penstock.datastore.executions.listed_rows import epoch_milliseconds
-from penstock.datastore.executions.listing import first_id
+from penstock.datastore.executions.lists.listing import first_id
 from penstock.datastore.executions.reading import ReadExecutions
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.groups.repository import Groups

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from penstock.datastore.clock import Clock, iso_timestamp
-from penstock.datastore.executions.queue import due_executions, sample_queue
+from penstock.datastore.executions.claims.queue import due_executions, sample_queue
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import (
     EventKind,

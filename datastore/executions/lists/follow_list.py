@@ -17,7 +17,7 @@ from penstock.datastore.change_log.follow import (
 )
 from penstock.datastore.change_log.rows import Change, ChangeKind
 from penstock.datastore.errors import NotFound
-from penstock.datastore.executions.group_listing import ListGroupExecutions
+from penstock.datastore.executions.lists.group_listing import ListGroupExecutions
 from penstock.datastore.executions.reading import ReadExecutions
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.roles import GroupPath

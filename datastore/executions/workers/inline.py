@@ -31,7 +31,7 @@ from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTable
 from penstock.datastore.errors import FieldProblem, IllegalState, LimitExceeded, Unreadable
 from penstock.datastore.executions.access import require_whole_files
 from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
-from penstock.datastore.executions.claims import Claims
+from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.create import CreateExecutions, ExecutionRequest
 from penstock.datastore.executions.files import errors_key, input_key, output_key
 from penstock.datastore.executions.maintenance import ROWS_NOT_STORED
@@ -43,8 +43,8 @@ from penstock.datastore.executions.records import (
     ExecutionState,
 )
 from penstock.datastore.executions.removal import delete_orphaned_files
-from penstock.datastore.executions.row_engine import EngineStep, RowTask, run_transform
-from penstock.datastore.executions.worker import ExecutionWorker
+from penstock.datastore.executions.workers.row_engine import EngineStep, RowTask, run_transform
+from penstock.datastore.executions.workers.worker import ExecutionWorker
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord
