@@ -153,6 +153,8 @@ async def import_file(
     found = await context.session.playlists.importing.run(document, wish)
     if found.playlist is not None:
         _renew_playlist(context, found.playlist)
+        if isinstance(data, ObjectKey):
+            await context.session.playlists.uploads.try_note_use(data.key)
     return found
 
 

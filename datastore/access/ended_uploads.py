@@ -16,6 +16,12 @@ CREATION_SECONDS: Final = 60
 
 WAITING: Final = "waiting"
 
+USED: Final = "usedAt"
+"""The attribute of the row of a cover or a playlist file that was used, and may be used again."""
+
+REMOVED_AFTER_USE: Final = ("cover", "playlist")
+"""The kinds of uploads that stay after their use, until their place is needed or they are swept."""
+
 AWAITED: Final = "uploadUntil"
 """The attribute of an execution with the expiry of the form that it awaits."""
 
@@ -29,12 +35,14 @@ MAX_LOOKS: Final = 100
 class EndedUpload(NamedTuple):
     """The row of an upload that is open no more, and the key that its form may write still.
 
-    One with an `unused_key` is open again if a file is there after all.
+    One with an `unused_key` is open again if a file is there after all. The file under a `used_key`
+    goes with its place.
     """
 
     row: Attributes
     form_key: str | None = None
     unused_key: str | None = None
+    used_key: str | None = None
 
 
 class _WaitingExecution(NamedTuple):
@@ -71,6 +79,8 @@ class EndedUploads:
         """Let the form write nothing more; False if it has just written what nobody uses."""
         if ended.form_key is not None:
             await self.files.refuse_uploads(ended.form_key)
+        if ended.used_key is not None:
+            await self.files.delete(ended.used_key)
         return ended.unused_key is None or await self.files.stat(ended.unused_key) is None
 
     async def find(self, rows: Sequence[Attributes]) -> list[EndedUpload]:
@@ -83,7 +93,7 @@ class EndedUploads:
         for row, key in zip(rows, watching, strict=True):
             watched = None if key is None else found.get(key)
             if key is not None and self._is_used(row, watched):
-                used.append(EndedUpload(row))
+                used.append(_used_upload(row))
             else:
                 open_rows.append((row, watched))
         return [*used, *await self._find_unusable(open_rows)]
@@ -123,14 +133,28 @@ class EndedUploads:
         return [one for one, stat in zip(looked, stats, strict=True) if stat is None]
 
     def _is_used(self, row: Attributes, watched: Attributes | None) -> bool:
-        if str(row["subject"]).startswith("audio:"):
+        kind = _kind_of(row)
+        if kind == "audio":
             return watched is not None and "audioId" in watched
+        if kind in REMOVED_AFTER_USE:
+            return watched is not None and USED in watched
         if watched is None:  # an execution that was removed, or one that is just being created
             return self.now - _number(row["openedAt"]) > CREATION_SECONDS
         # An execution that begins again awaits another upload; earlier releases do not say which.
         awaited = row.get("opening", watched.get(AWAITED))
         is_awaited = watched.get("state") == WAITING and watched.get(AWAITED) == awaited
         return not is_awaited or "readyAt" in watched
+
+
+def _kind_of(row: Attributes) -> str:
+    return str(row["subject"]).partition(":")[0]
+
+
+def _used_upload(row: Attributes) -> EndedUpload:
+    if _kind_of(row) not in REMOVED_AFTER_USE:
+        return EndedUpload(row)
+    key = str(row["key"])
+    return EndedUpload(row, form_key=key, used_key=key)
 
 
 def _watched_key(row: Attributes) -> Key | None:

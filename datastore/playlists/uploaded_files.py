@@ -47,6 +47,10 @@ class PlaylistUploads:
             raise _no_file() from None
         return await run_in_request_thread(lambda _: parser.close(), payer)
 
+    async def try_note_use(self, object_key: str) -> None:
+        """Give the place of a file of which a playlist was made back."""
+        await self._uploads.try_note_use(object_key)
+
     @property
     def _uploads(self) -> UserUploads:
         prefix = playlist_files_prefix(self.access.caller.user_id)

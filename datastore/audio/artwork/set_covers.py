@@ -48,7 +48,9 @@ class CoverSetter:
         """Give a track an uploaded cover. Raises NotFound, and Invalid if there is no picture."""
         await TrackReader(self.access).get_audio_files_by_audio_id(id)
         artwork = await self._keep_picture(object_key)
-        return await TrackEditor(self.access).rewrite(id, _with_cover(artwork))
+        track = await TrackEditor(self.access).rewrite(id, _with_cover(artwork))
+        await self.uploads.try_note_use(object_key)
+        return track
 
     async def set_for_album(self, place: str, object_key: str) -> Album:
         """Give all tracks of an album an uploaded cover, one after another.
@@ -60,6 +62,7 @@ class CoverSetter:
         require_few_tracks(album)
         artwork = await self._keep_picture(object_key)
         await rewrite_tracks(self.access, album, _with_cover(artwork))
+        await self.uploads.try_note_use(object_key)
         return await require_album(self.access, names.album_place_of(album))
 
     async def _keep_picture(self, object_key: str) -> str:

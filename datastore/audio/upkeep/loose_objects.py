@@ -8,12 +8,15 @@ track ever refers to a swept object.
 """
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Final
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.ended_uploads import USED
+from penstock.datastore.access.open_uploads import SLOW_UPLOAD
 from penstock.datastore.access.upload_forms import FORM_TIME
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.upkeep.counted_copies import CountedCopy, drop_copy
@@ -48,6 +51,9 @@ COPY_TIME: Final = timedelta(hours=1)
 
 UNUSED_TIME: Final = timedelta(days=1)
 """The time for which an upload is kept after its form has expired."""
+
+SENT_AGAIN_TIME: Final = FORM_TIME + SLOW_UPLOAD
+"""The time after which no store takes a file of a form: what was used, and sent again, is swept."""
 
 CONTENT: Final = "content"
 COPY: Final = "copy"
@@ -122,7 +128,16 @@ class LooseObjects:
         """Write the rows of an upload for which a form is given now."""
         rows = loose_rows(self.access, key, FORM_TIME + UNUSED_TIME)
         rows[0][UPLOAD] = True
+        rows.append(_due_row(self.access, key, SENT_AGAIN_TIME))
         await self.access.table.transact([Put(row) for row in rows])
+
+    async def note_use(self, key: str) -> None:
+        """Note that an upload was used, which may happen again, unless it was swept."""
+        there = AllOf((Exists(), Missing(SWEPT)))
+        used = {USED: self.access.clock.timestamp()}
+        update = Update(key=loose_key(key), set=used, condition=there)
+        with suppress(ConditionFailed):
+            await self.access.table.transact([update])
 
     async def begin_copy(self, upload: str, content: str, name: str) -> str:
         """Note a copy of an upload's content; return its key.
@@ -208,7 +223,13 @@ class LooseObjects:
         """Drop an object of the queue, unless it was dropped or renewed; then take it out."""
         row = loose_key(str(due["key"]))
         held = (await read_rows(self.access.table, [row], consistent=True)).get(row)
-        is_left = held is not None and TTL not in held and int(str(held[DUE])) <= int(str(due[DUE]))
-        swept = held is not None and is_left and await self._drop_held(str(due["key"]), held)
+        is_over = held is not None and TTL not in held and _is_over(held, due)
+        swept = held is not None and is_over and await self._drop_held(str(due["key"]), held)
         await self.access.table.transact([Delete(key_of(due))])
         return swept
+
+
+def _is_over(held: Attributes, due: Attributes) -> bool:
+    """Whether an object was not renewed; an upload that was used waits for nothing any more."""
+    is_used = REGISTERED in held or USED in held
+    return is_used or int(str(held[DUE])) <= int(str(due[DUE]))

@@ -1,5 +1,10 @@
-"""Files that users upload for one use, such as a cover or a playlist; the sweep deletes them."""
+"""Files that users upload for one use, such as a cover or a playlist; the sweep deletes them.
 
+One that was used may be used again as long as it is there. It holds no place among the uploads of
+its user: it goes when the place is needed.
+"""
+
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -9,8 +14,8 @@ from penstock.datastore.access.open_uploads import UploadKind
 from penstock.datastore.access.upload_forms import FormTerms, open_form
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import check_file_name, is_owned
-from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
-from penstock.datastore.errors import NotFound
+from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_key
+from penstock.datastore.errors import NotFound, PenstockError
 from penstock.datastore.objects.port import UNKNOWN_TYPE, UploadForm, read_bounded
 
 
@@ -43,7 +48,14 @@ class UserUploads:
         """Allow one upload."""
         check_file_name(file_name)
         key = f"{self.prefix}{self.access.clock.new_id()}/{file_name}"
-        terms = FormTerms(self.kind, object_hash(key), key, self.max_bytes, UNKNOWN_TYPE)
+        terms = FormTerms(
+            self.kind,
+            object_hash(key),
+            key,
+            self.max_bytes,
+            UNKNOWN_TYPE,
+            watched=loose_key(key),
+        )
         return await open_upload(self.access, terms)
 
     async def size(self, object_key: str) -> int | None:
@@ -62,6 +74,11 @@ class UserUploads:
             return await read_bounded(chunks, self.max_bytes)
         except NotFound:
             return None
+
+    async def try_note_use(self, object_key: str) -> None:
+        """Give the place of an upload back; a failure leaves that to the sweep."""
+        with suppress(PenstockError):
+            await LooseObjects(self.access).note_use(object_key)
 
     def _is_own(self, object_key: str) -> bool:
         user = self.access.caller.user_id

@@ -10,6 +10,7 @@ import pytest
 
 from penstock.datastore.access import ended_uploads
 from penstock.datastore.access.open_uploads import UploadLimits
+from penstock.datastore.audio.upkeep.loose_objects import SENT_AGAIN_TIME, UNUSED_TIME
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.files import upload_key
 from penstock.datastore.errors import QuotaExceeded
@@ -19,7 +20,14 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
-from tests.datastore.audio.sample_uploads import TAGS, open_files, single_chunk, sound
+from tests.datastore.audio.sample_uploads import (
+    COVER,
+    TAGS,
+    open_files,
+    single_chunk,
+    sound,
+    upload_and_register,
+)
 from tests.datastore.executions.sample_executions import (
     ANN,
     INPUT,
@@ -119,6 +127,64 @@ async def test_a_file_that_nobody_uses_counts_until_it_is_swept(
     for _ in range(2):
         await open_form(session)
     await expect_refusal(store)
+
+
+async def set_cover(session: Session, key: str) -> None:
+    track = await upload_and_register(session.audio, "a.mp3", sound("mp3", 1, TAGS))
+    await session.audio.covers.set_for_audio(track.id, key)
+
+
+async def make_playlist(session: Session, key: str) -> None:
+    await session.playlists.uploads.try_note_use(key)
+
+
+@on_sqlite
+@BOTH_FILES
+@pytest.mark.parametrize(
+    ("open_form", "use"), [(open_cover, set_cover), (open_playlist, make_playlist)]
+)
+async def test_a_used_file_gives_its_place_back_and_goes_when_that_is_needed(
+    store: Store,
+    watch: Watch,
+    open_form: Callable[[Session], Awaitable[str]],
+    use: Callable[[Session, str], Awaitable[None]],
+) -> None:
+    session = store.open_session(ANN)
+    key = await open_form(session)
+    await store.files.write(key, single_chunk(COVER), content_type="image/png")
+    await use(session, key)
+    assert await count_open(store) == 0
+    assert await store.files.stat(key) is not None, "it may be used again"
+    for _ in range(2):
+        await open_form(session)
+    assert await count_open(store) == 2
+    assert await store.files.stat(key) is None
+    if isinstance(store.files, LocalFiles):
+        assert store.files._takes_no_uploads(key)
+    await expect_refusal(store)
+
+
+@on_sqlite
+@BOTH_FILES
+@pytest.mark.parametrize("is_used", [False, True])
+async def test_what_a_used_form_sends_again_is_swept_when_nothing_more_can_come(
+    store: Store, watch: Watch, *, is_used: bool
+) -> None:
+    session = store.open_session(ANN)
+    key = await open_playlist(session)
+    await write(store.files, key)
+    if is_used:
+        await make_playlist(session, key)
+    watch.move(SENT_AGAIN_TIME - timedelta(minutes=1))
+    await write(store.files, key)
+    await store.sweep_files()
+    assert await store.files.stat(key) is not None
+    watch.move(timedelta(minutes=2))
+    await store.sweep_files()
+    assert (await store.files.stat(key) is None) is is_used
+    watch.move(UNUSED_TIME)
+    await store.sweep_files()
+    assert await store.files.stat(key) is None
 
 
 async def test_a_place_counts_on_in_every_table(store: Store, watch: Watch) -> None:

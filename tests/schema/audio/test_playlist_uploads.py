@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.audio.upkeep.loose_objects import UNUSED_TIME
+from penstock.datastore.access.ended_uploads import USED
+from penstock.datastore.audio.upkeep.loose_objects import UNUSED_TIME, loose_key
 from penstock.datastore.clock import Clock
 from penstock.datastore.objects.port import Files
 from penstock.datastore.playlists.formats.document import MAX_BYTES, FileTrack, PlaylistDocument
@@ -105,8 +106,12 @@ async def test_a_file_that_no_request_could_hold_is_imported(ask: Ask) -> None:
     content = f"#EXTM3U\n#PLAYLIST:Long\n{comments}#EXTINF:7,A - B\na.mp3\n"
     assert len(content) > MAX_BYTES
     key = await send(ask, content)
-    made = await ask.input(IMPORT, objectKey=key, format="M3U8", keepUnmatched=True)
+    wanted: dict[str, Any] = {"objectKey": key, "format": "M3U8", "keepUnmatched": True}
+    await ask.input(IMPORT, **wanted, dryRun=True)
+    assert USED not in (await contents(ask.store.table))[loose_key(key)]
+    made = await ask.input(IMPORT, **wanted)
     assert made["playlist"] | {"id": ""} == {"id": "", "entryCount": 1, "durationMs": 7_000}
+    assert USED in (await contents(ask.store.table))[loose_key(key)], "it holds no place any more"
     before = await contents(ask.store.table)
     wrong = await ask.input(IMPORT, objectKey=key, format="XSPF", keepUnmatched=True)
     assert (wrong["code"], wrong["path"]) == ("BAD_USER_INPUT", ["objectKey"])
