@@ -1,7 +1,8 @@
 """The memory for the bodies of requests that are under way, of which one party has a share."""
 
-from collections import Counter
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 DEFAULT_BYTES: Final = 64 * 2**20
 """The most bytes of all bodies under way in one process, unless a setting says otherwise."""
@@ -9,7 +10,7 @@ DEFAULT_BYTES: Final = 64 * 2**20
 _SHARES: Final = 2
 
 
-class Party(NamedTuple):
+class Party(msgspec.Struct, frozen=True):
     """The client of a connection: a caller, or the site of an address while none is known."""
 
     caller: str | None = None
@@ -33,7 +34,7 @@ class BodyBudget:
     def __init__(self, most: int = DEFAULT_BYTES, largest: int = 0) -> None:
         self.most = max(most, _SHARES * largest)
         self.total = 0
-        self._held: Counter[Party] = Counter()
+        self._held: dict[Party, int] = {}
 
     def largest_party(self) -> Party:
         """Return the party with the most bytes under way, of which there are some."""
@@ -41,16 +42,19 @@ class BodyBudget:
 
     def take(self, party: Party, size: int) -> None:
         """Count bytes of a party; raises PartyBytesExceeded or TotalBytesExceeded."""
-        if self._held[party] + size > self.most // _SHARES:
+        held = self._held.get(party, 0) + size
+        if held > self.most // _SHARES:
             raise PartyBytesExceeded
         if self.total + size > self.most:
             raise TotalBytesExceeded
         self.total += size
-        self._held[party] += size
+        self._held[party] = held
 
     def give_back(self, party: Party, size: int) -> None:
         """Count bytes of a party no longer."""
         self.total -= size
-        self._held[party] -= size
-        if not self._held[party]:
+        left = self._held[party] - size
+        if left:
+            self._held[party] = left
+        else:
             del self._held[party]

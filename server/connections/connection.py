@@ -31,11 +31,11 @@ from penstock.server.connections.refusals import (
 from penstock.server.connections.request_body import ChunkedBody, SizedBody
 from penstock.server.connections.request_head import (
     END,
-    HeadParser,
     RequestHead,
     check_begun_head,
     check_head_size,
     is_health_probe,
+    parse_head,
 )
 from penstock.server.connections.websocket_handshake import check_handshake
 from penstock.server.core.sites import site_of
@@ -89,7 +89,6 @@ class GuardedConnection(asyncio.Protocol):
         self._stage: Stage | None = Stage.FIRST_HEAD
         self._held = bytearray()
         self._searched = self._lines = self._empty_lines = self._counted = 0
-        self._heads = HeadParser()
         self._length = 0
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
@@ -227,7 +226,11 @@ class GuardedConnection(asyncio.Protocol):
 
     @property
     def _sender(self) -> Party:
-        return Party(site=self.site) if self._caller is None else Party(caller=self._caller)
+        return self._stranger if self._caller is None else Party(caller=self._caller)
+
+    @cached_property
+    def _stranger(self) -> Party:
+        return Party(site=self.site)
 
     @property
     def body_bytes(self) -> int:
@@ -408,7 +411,7 @@ class GuardedConnection(asyncio.Protocol):
         """Hand on the request whose head ends at `end`, with what has come of its body."""
         raw = data[:end]
         try:
-            head = self._admit_request(self._heads.parse(raw))
+            head = self._admit_request(parse_head(raw))
             is_whole = not (head.chunked or head.upgrades) and end + head.length == len(data)
             if is_whole:
                 self._count_body(head.length)

@@ -248,10 +248,12 @@ class ConnectionGate:
 
         It waits if others do, or if as many have begun in this turn of the event loop as may.
         """
-        if self._begins or self._begun >= self._most_begins:
+        if self._begins:
             return False
         if not self._begun:
             asyncio.get_running_loop().call_soon(self._end_turn)
+        elif self._begun >= self._most_begins:
+            return False
         self._begun += 1
         return True
 

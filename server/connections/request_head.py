@@ -1,8 +1,9 @@
 """The head of a request: framed in one way, or refused."""
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
+import msgspec
 from httptools import HttpParserInvalidURLError, parse_url
 
 from penstock.server.connections.refusals import (
@@ -11,11 +12,10 @@ from penstock.server.connections.refusals import (
     UNKNOWN_METHOD,
     RefusedRequest,
 )
-from penstock.server.connections.single_fields import check_single_fields
+from penstock.server.connections.single_fields import SINGLE_FIELDS, check_single_fields
 
 MAX_HEAD_BYTES: Final = 32 * 1024
 MAX_FIELDS: Final = 100
-MAX_KEPT_BYTES: Final = 4 * 1024
 END: Final = b"\r\n\r\n"
 
 _LINES_BESIDE_FIELDS: Final = 2
@@ -39,20 +39,24 @@ _METHODS: Final = (
 )
 _HEAD: Final = re.compile(_METHODS + _REST)
 _WITH_ANY_METHOD: Final = re.compile(rb"(?!CONNECT )[A-Z-]++" + _REST)
+_OF_UPGRADES: Final = (b"upgrade", b"http2-settings")
+_FRAMING_BESIDE_LENGTH: Final = (b"transfer-encoding", *_OF_UPGRADES)
 # The head must be in lower case.
-_FRAMING: Final = re.compile(
-    rb"\r\n(content-length|transfer-encoding|upgrade|http2-settings):([^\r]*+)"
+# The head must be in lower case.
+_FIELDS: Final = re.compile(
+    rb"\r\n("
+    + b"|".join((*SINGLE_FIELDS, b"content-length", *_FRAMING_BESIDE_LENGTH))
+    + rb"):([^\r]*+)"
 )
 _OPTIONS: Final = re.compile(rb"\r\nconnection:([^\r]*+)")
 _MOST_DIGITS: Final = 18
-_OF_UPGRADES: Final = (b"upgrade", b"http2-settings")
 _NOT_OF_HANDSHAKES: Final = (b"connection:", b"content-length:")
 
 
 _TOKEN_FIELD: Final = b"\r\nauthorization:"
 
 
-class RequestHead(NamedTuple):
+class RequestHead(msgspec.Struct, frozen=True):
     """The framing of a request, and its head in the form that is handed on.
 
     `upgrades` tells whether it opens a WebSocket.
@@ -74,7 +78,7 @@ class RequestHead(NamedTuple):
 
     def as_last(self) -> "RequestHead":
         """Return the head of the same request as the last one of its connection."""
-        return self._replace(raw=self.raw[:-2] + b"connection: close\r\n\r\n")
+        return msgspec.structs.replace(self, raw=self.raw[:-2] + b"connection: close\r\n\r\n")
 
 
 def is_health_probe(raw: bytes | bytearray) -> bool:
@@ -115,30 +119,13 @@ def parse_head(raw: bytes) -> RequestHead:
             raise RefusedRequest(UNKNOWN_METHOD if is_well_formed else MALFORMED)
     _check_target(raw.split(b" ", 2)[1])
     lower = raw.lower()
-    check_single_fields(lower)
-    found = _FRAMING.findall(lower)
-    if not found:
-        return RequestHead(raw)
-    if len(found) == 1 and found[0][0] == b"content-length":
-        return RequestHead(raw, _parse_length(found[0][1]))
-    return _frame_request(raw, lower, found)
-
-
-class HeadParser:
-    """Parses the heads of one connection, whose client often repeats the last one."""
-
-    def __init__(self) -> None:
-        self._raw = b""
-        self._parsed = RequestHead(b"")
-
-    def parse(self, raw: bytes) -> RequestHead:
-        """Parse a head as `parse_head` does."""
-        if raw == self._raw:
-            return self._parsed
-        parsed = parse_head(raw)
-        if len(raw) <= MAX_KEPT_BYTES:
-            self._raw, self._parsed = raw, parsed
-        return parsed
+    found = _FIELDS.findall(lower)
+    fields = dict(found)
+    check_single_fields(found, fields, lower.split(b" ", 2)[1])
+    if not fields.keys().isdisjoint(_FRAMING_BESIDE_LENGTH) or len(fields) < len(found):
+        return _frame_request(raw, lower, found)
+    length = fields.get(b"content-length")
+    return RequestHead(raw, 0 if length is None else _parse_length(length))
 
 
 def _check_target(target: bytes) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -16,12 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from penstock.server.connections.refusals import HEAD_TOO_LARGE, MALFORMED, RefusedRequest
-from penstock.server.connections.request_head import (
-    MAX_KEPT_BYTES,
-    HeadParser,
-    RequestHead,
-    parse_head,
-)
+from penstock.server.connections.request_head import RequestHead, parse_head
 from tests.server.connections.wire import NotingApp, Wire
 
 
@@ -366,27 +361,3 @@ def parse_seconds(raw: bytes) -> float:
             parse_head(raw)
         found.append(time.thread_time() - began)
     return min(found)
-
-
-SENT = [
-    head("host: a"),
-    head("host: a", "content-length: 5 "),
-    head("host: a", "upgrade: h2c"),
-    head("host: a", "b\rc: d"),
-    head("host: a", "x: " + "y" * 5_000),
-]
-
-
-def parse(parser: Callable[[bytes], RequestHead], raw: bytes) -> RequestHead | bytes:
-    try:
-        return parser(raw)
-    except RefusedRequest as refusal:
-        return refusal.answer
-
-
-@given(st.lists(st.sampled_from(SENT)))
-def test_the_heads_of_a_connection_are_parsed_as_each_alone(raws: list[bytes]) -> None:
-    parser = HeadParser()
-    for raw in raws:
-        assert parse(parser.parse, raw) == parse(parse_head, raw)
-        assert len(parser._raw) <= MAX_KEPT_BYTES
