@@ -19,7 +19,13 @@ from benchmarks.peers.load_generator import WrongAnswer
 from benchmarks.peers.processes import NotStarted, cores, stay_on
 from benchmarks.peers.query_shapes import SHAPES
 from benchmarks.peers.records import make_data
-from benchmarks.peers.results_page import describe_run, replace_between_marks, tables
+from benchmarks.peers.results_page import (
+    NoPlace,
+    check_marks,
+    describe_run,
+    replace_between_marks,
+    tables,
+)
 from benchmarks.peers.rounds import Length, MeasurementPlan, Sample, measure_rounds
 
 MODES = ("memory", "store")
@@ -33,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return _measure(options)
-    except (NotInstalled, NotStarted, NoEmulator, WrongAnswer) as error:
+    except (NotInstalled, NotStarted, NoEmulator, WrongAnswer, NoPlace) as error:
         print(error, file=sys.stderr)
         return 1
 
@@ -48,18 +54,21 @@ def _measure(options: argparse.Namespace) -> int:
     length = Length(options.warm_up, options.seconds, options.connections)
     plan = MeasurementPlan(chosen, shapes, options.rounds, length, options.alike)
     versions = {"Python": platform.python_version(), **versions_of(found)}
+    kind = "alike" if options.alike else "peers"
+    marks = {mode: f"{kind} {mode}" for mode in options.modes}
+    if options.write:
+        check_marks(options.write.read_text(), marks.values())
     texts = {}
-    mark = "alike" if options.alike else "peers"
     stay_on(cores()[1])
-    for mode in options.modes:
+    for mode, mark in marks.items():
         machine = describe_run(versions, options.rounds, length, _latency(options, mode))
         samples = _run(plan, mode, options.latency)
-        texts[mode] = f"{machine}\n\n{tables(samples, mode, chosen, shapes)}"
+        texts[mark] = f"{machine}\n\n{tables(samples, mode, chosen, shapes)}"
     print("\n\n".join(texts.values()))
     if options.write:
         page = options.write.read_text()
-        for name, text in texts.items():
-            page = replace_between_marks(page, f"{mark} {name}", text)
+        for mark, text in texts.items():
+            page = replace_between_marks(page, mark, text)
         options.write.write_text(page)
     return 0
 

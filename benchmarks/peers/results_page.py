@@ -3,7 +3,7 @@
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.peers.competitors import BASELINE, OURS, Peer
@@ -15,13 +15,23 @@ from benchmarks.peers.rounds import Length, Sample
 _HEAD = "| {} | than | times at least | measured | |\n|---|---|--:|--:|---|"
 
 
+class NoPlace(ValueError):
+    """A page has no place for a text, or more than one."""
+
+
+def check_marks(page: str, marks: Iterable[str]) -> None:
+    """Raise NoPlace unless the page has one place for the text of each mark."""
+    for mark in marks:
+        replace_between_marks(page, mark, "")
+
+
 def replace_between_marks(page: str, mark: str, text: str) -> str:
-    """Put a text between `<!-- begin MARK -->` and its end; ValueError unless there is one."""
+    """Put a text between `<!-- begin MARK -->` and its end; raises NoPlace unless there is one."""
     begin, end = f"<!-- begin {mark} -->", f"<!-- end {mark} -->"
     pattern = re.compile(f"({re.escape(begin)}).*?({re.escape(end)})", re.DOTALL)
     page, places = pattern.subn(lambda found: f"{found[1]}\n\n{text}\n\n{found[2]}", page)
     if places != 1:
-        raise ValueError(f"the page has {places} places for {mark!r}")
+        raise NoPlace(f"the page has {places} places for {mark!r}")
     return page
 
 

@@ -16,6 +16,7 @@ from graphql import build_ast_schema, find_schema_changes, parse
 from strawberry import Schema
 from strawberry.types import ExecutionResult
 
+from benchmarks.peers import __main__ as runner
 from benchmarks.peers import strawberry_types
 from benchmarks.peers.competitors import HERE, Interpreters, LaunchOptions, command, peers
 from benchmarks.peers.documents import DOCUMENTS, Document, Style, documents_of
@@ -361,10 +362,21 @@ def test_a_command_says_where_the_records_are(tmp_path: Path) -> None:
     assert [peer.name for peer in peers(ENGINES) if peer not in without] == ["go"]
 
 
-def test_the_page_has_a_place_for_everything_that_is_written() -> None:
-    page = PAGE.read_text()
-    for mark in ("memory", "store"):
-        page = replace_between_marks(page, f"peers {mark}", f"new {mark}")
-        assert f"<!-- begin peers {mark} -->\n\nnew {mark}\n\n<!-- end peers {mark} -->" in page
-    with pytest.raises(ValueError, match="0 places"):
-        replace_between_marks(page, "none", "text")
+MARKS = [f"{kind} {mode}" for kind in ("peers", "alike") for mode in runner.MODES]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_the_page_has_a_place_for_everything_that_is_written(mark: str) -> None:
+    page = replace_between_marks(PAGE.read_text(), mark, "new")
+    assert f"<!-- begin {mark} -->\n\nnew\n\n<!-- end {mark} -->" in page
+
+
+def test_a_page_without_a_place_is_refused_before_anything_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- begin alike memory --> <!-- end alike memory -->")
+    for name in ("node", "bun", "go_server", "versions_of"):
+        monkeypatch.setattr(runner, name, lambda *_: {})
+    assert runner.main(["--alike", "--write", str(page)]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "the page has 0 places for 'alike store'"
