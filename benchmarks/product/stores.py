@@ -19,7 +19,7 @@ from penstock.datastore.table.pages import Window
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.samples.seeding import SEEDER
 from penstock.server.settings.settings import Settings
-from tests.support.penstock_command import penstock
+from tests.support.penstock_command import start_command
 from tests.support.stores import REGION, dynoxide_endpoint, moto_endpoint
 
 EMBEDDED: Final = "embedded"
@@ -52,9 +52,12 @@ def fill_store(name: str, pipelines: int, folder: Path) -> FilledStore:
         _run("table", "create", **settings)
         return _fill(FilledStore(settings, data_dir, Subjects((), ())), pipelines)
     kept = _KEPT / f"{pipelines}"
+    if not kept.exists():
+        begun = kept.with_name(f"{kept.name}.begun")
+        shutil.rmtree(begun, ignore_errors=True)
+        _fill(FilledStore({}, begun, Subjects((), ())), pipelines)
+        begun.rename(kept)
     made = FilledStore({}, kept, Subjects((), ()))
-    if not (kept / "penstock.db").exists():
-        _fill(made, pipelines)
     shutil.copytree(kept, data_dir)
     return made._replace(data_dir=data_dir, subjects=asyncio.run(_prepare(made, executions=0)))
 
@@ -81,7 +84,7 @@ def _fill(empty: FilledStore, pipelines: int) -> FilledStore:
 
 
 def _run(*arguments: str, **settings: str) -> None:
-    done = penstock(*arguments, **settings)
+    done = start_command(*arguments, **settings).finish(None)
     if done.returncode:
         raise RuntimeError(f"penstock {' '.join(arguments)}: {done.stderr}")
 

@@ -14,6 +14,9 @@ def test_a_filled_store_is_measured_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stores, "_KEPT", tmp_path / "kept")
+    interrupted = tmp_path / "kept" / "12.begun"
+    interrupted.mkdir(parents=True)
+    (interrupted / "penstock.db").write_bytes(b"a part of a store")
     filled = fill_store(EMBEDDED, 12, tmp_path / "first")
     assert len(filled.subjects.executions) >= 12
     found = measure_product(filled, Load(0.02, requests=400, metered=1), tmp_path)

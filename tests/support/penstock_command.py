@@ -34,10 +34,10 @@ class RunningCommand:
     output: IO[bytes]
     errors: IO[bytes]
 
-    def finish(self) -> subprocess.CompletedProcess[str]:
-        """Wait until the command has ended."""
+    def finish(self, seconds: float | None = HUNG_SECONDS) -> subprocess.CompletedProcess[str]:
+        """Wait until the command has ended, for so many seconds; None waits as long as it takes."""
         with self.output as output, self.errors as errors:
-            code = self.program.wait(HUNG_SECONDS)
+            code = self.program.wait(seconds)
             printed = [(file.seek(0), file.read().decode())[1] for file in (output, errors)]
         return subprocess.CompletedProcess(self.program.name, code, *printed)
 
