@@ -11,6 +11,13 @@ from starlette.types import Scope
 from uuid_utils import uuid4
 
 _SCOPE_KEY: Final = "penstock.fields"
+_NAMES: Final = 256
+"""The names of fields in the form of a scope that are kept: the code asks for few."""
+
+
+@lru_cache(_NAMES)
+def _field_name(key: str) -> bytes:
+    return key.lower().encode("latin-1")
 
 
 class IndexedHeaders(Headers):
@@ -26,21 +33,21 @@ class IndexedHeaders(Headers):
         self._repeats = len(self._first) < len(self._list)
 
     def __getitem__(self, key: str) -> str:
-        return self._first[key.lower().encode("latin-1")].decode("latin-1")
+        return self._first[_field_name(key)].decode("latin-1")
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and key.lower().encode("latin-1") in self._first
+        return isinstance(key, str) and _field_name(key) in self._first
 
     @overload  # type: ignore[override]
     def get(self, key: str) -> str | None: ...
     @overload
     def get(self, key: str, default: str) -> str: ...
     def get(self, key: str, default: str | None = None) -> str | None:
-        found = self._first.get(key.lower().encode("latin-1"))
+        found = self._first.get(_field_name(key))
         return default if found is None else found.decode("latin-1")
 
     def getlist(self, key: str) -> list[str]:
-        name = key.lower().encode("latin-1")
+        name = _field_name(key)
         found = self._first.get(name)
         if found is None:
             return []

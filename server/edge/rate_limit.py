@@ -160,6 +160,7 @@ class FairTurns:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lanes: dict[str, _Lane] = {}
+        self._left: list[str] = []
 
     def __len__(self) -> int:
         """Return the number of callers who have turns or wait for one."""
@@ -186,7 +187,14 @@ class FairTurns:
 
     def leave(self, caller: str) -> None:
         """Give a turn back."""
-        get_running_loop().call_soon(self._free_turn, caller)
+        self._left.append(caller)
+        if len(self._left) == 1:
+            get_running_loop().call_soon(self._free_turns)
+
+    def _free_turns(self) -> None:
+        left, self._left = self._left, []
+        for caller in left:
+            self._free_turn(caller)
 
     def _free_turn(self, caller: str) -> None:
         lane = self._lanes[caller]

@@ -1,5 +1,6 @@
 """Log lines, for people or as JSON; they never hold a document, a value or a token."""
 
+import asyncio
 import logging
 import re
 import sys
@@ -7,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from typing import Final, Literal, TypeAlias
 
 import orjson
@@ -110,26 +112,46 @@ def log_failure(words: str, exit_code: int, error: Exception | None = None) -> N
     logging.getLogger("penstock").error(words, extra=facts, exc_info=error)
 
 
-_Renderer: TypeAlias = Callable[[str, Mapping[str, object]], bytes]
-"""Makes a line of the name of an event and its facts."""
+_Renderer: TypeAlias = Callable[[str, Mapping[str, object], str], bytes]
+"""Makes a line of the name of an event, its facts and the time."""
 
 
 class EventLog:
     """Writes the events of operations to standard error, one line each.
 
     It bypasses the handlers of `logging` and structlog's processors, which take several times as
-    long for a line. Text is coloured on a terminal. A line that cannot be written, as on a broken
-    pipe, fails nothing.
+    long for a line. The lines of one turn of the event loop have one time, and are written together
+    at its end. Text is coloured on a terminal. Lines that cannot be written, as on a broken pipe,
+    fail nothing.
     """
 
     def __init__(self, form: Literal["text", "json"]) -> None:
         self._write = structlog.BytesLogger(sys.stderr.buffer, name=OPERATIONS).msg
         self._render = _choose_renderer(form)
+        self._events: list[tuple[str, Mapping[str, object]]] = []
 
     def write(self, event: str, facts: Mapping[str, object]) -> None:
         """Write a line; text has the facts in the order in which they are given."""
+        self._events.append((event, facts))
+        if len(self._events) == 1:
+            _run_at_end_of_turn(self._write_events)
+
+    def _write_events(self) -> None:
+        events, self._events = self._events, []
+        now = _timestamp()
+        lines = b"\n".join([self._render(event, facts, now) for event, facts in events])
         with suppress(OSError):
-            self._write(self._render(event, facts))
+            self._write(lines)
+
+
+def _run_at_end_of_turn(work: Callable[[], None]) -> None:
+    """Call `work` behind what the event loop runs now; at once where none runs."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        work()
+    else:
+        loop.call_soon(work)
 
 
 def _choose_renderer(form: Literal["text", "json"]) -> _Renderer:
@@ -142,33 +164,35 @@ def _timestamp() -> str:
     return f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z"
 
 
-def _render_json(event: str, facts: Mapping[str, object]) -> bytes:
-    return orjson.dumps(_with_head(event, facts))
+def _render_json(event: str, facts: Mapping[str, object], now: str) -> bytes:
+    return orjson.dumps(_with_head(event, facts, now))
 
 
-def _with_head(event: str, facts: Mapping[str, object]) -> EventDict:
+def _with_head(event: str, facts: Mapping[str, object], now: str) -> EventDict:
     """The facts behind those that structlog's processors would add."""
-    head = {"event": event, "level": "info", "timestamp": _timestamp(), "logger": OPERATIONS}
+    head = {"event": event, "level": "info", "timestamp": now, "logger": OPERATIONS}
     return {**head, **facts}
 
 
-def _render_text(event: str, facts: Mapping[str, object]) -> bytes:
+def _render_text(event: str, facts: Mapping[str, object], now: str) -> bytes:
     """Render a line like structlog's renderer without colours."""
-    told = " ".join(
-        [
-            f"{fact}={_quote(value) if type(value) is str else value}"
-            for fact, value in facts.items()
-        ]
-    )
-    return f"{_timestamp()} [info     ] {event:<30} [{OPERATIONS}] {told}".encode()
+    values = [_quote(value) if type(value) is str else value for value in facts.values()]
+    told = _text_form(tuple(facts)) % tuple(values)
+    return f"{now} [info     ] {event:<30} [{OPERATIONS}] {told}".encode()
+
+
+@cache
+def _text_form(names: tuple[str, ...]) -> str:
+    """The form of a line's facts, of which there are few: each event has the same names."""
+    return " ".join(f"{name}=%s" for name in names)
 
 
 def _coloured_renderer() -> _Renderer:
     """Make a function that renders lines with structlog's renderer."""
     console = structlog.dev.ConsoleRenderer(colors=True)
 
-    def render(event: str, facts: Mapping[str, object]) -> bytes:
-        return console(None, "info", _with_head(event, facts)).encode()
+    def render(event: str, facts: Mapping[str, object], now: str) -> bytes:
+        return console(None, "info", _with_head(event, facts, now)).encode()
 
     return render
 

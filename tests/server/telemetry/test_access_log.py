@@ -1,5 +1,6 @@
 """The log of operations: one line each, without any sent or stored data."""
 
+import asyncio
 import io
 import json
 import re
@@ -147,3 +148,26 @@ def test_a_log_that_cannot_be_written_fails_no_operation(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(BrokenStream()))
     log(ended_operation())
+
+
+async def test_the_lines_of_one_turn_of_the_loop_are_written_together_at_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: list[bytes] = []
+
+    class NotingStream(io.BytesIO):
+        def write(self, lines: Any) -> int:
+            written.append(bytes(lines))
+            return len(lines)
+
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(NotingStream()))
+    access_log, seen = AccessLog("json"), ended_operation()
+    for count in (3, 1):
+        for _ in range(count):
+            access_log.operation(seen)(seen)
+        assert written == []
+        await asyncio.sleep(0)
+        (lines,) = written
+        times = [json.loads(line)["timestamp"] for line in lines.splitlines()]
+        assert (len(times), len(set(times))) == (count, 1)
+        written.clear()
