@@ -11,7 +11,7 @@ from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind
 DATABASE = "penstock.db"
 
 
-    """The settings of the stores of items and files, and of the way to them."""
+class StoreSettings(BaseSettings):
     """Where items and files are kept, and how they are reached."""
 
     data_dir: Path = Field(
