@@ -261,6 +261,11 @@ def _sample_identity(event: Event, *parts: str) -> tuple[str, int]:
     return digest[:_ID_DIGITS], int(digest, 16) >> (4 * len(digest) - _ID_BITS)
 
 
+def key_end_of(sample_id: int) -> str:
+    """The end of the sort key of a sample of ours with this `ID`."""
+    return f"{sample_id >> (_ID_BITS - 4 * _ID_DIGITS):0{_ID_DIGITS}x}"
+
+
 def _stored_value(value: Json, layout: ItemLayout) -> Value:
     return native_value(value) if layout.value_format is ValueFormat.TYPED else text_of(value)
 

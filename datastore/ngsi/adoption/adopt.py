@@ -26,7 +26,7 @@ from penstock.datastore.ngsi.hours.generations import EntityHour, renew_hours
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.table_names import adopted_name, is_table_name
 from penstock.datastore.table.layout import ADOPTION
-from penstock.datastore.table.port import Attributes, Item, Put, Table, Update, key_of
+from penstock.datastore.table.port import Attributes, Item, Key, Put, Table, Update, key_of
 
 MAX_LISTED: Final = 100
 
@@ -113,15 +113,19 @@ class TableAdopter:
 def _read_page(
     service: str, name: str, page: Iterable[Raw], result: AdoptionResult
 ) -> list[AdoptedSample]:
-    samples = []
+    samples: dict[Key, AdoptedSample] = {}
     for raw in page:
         try:
-            samples.append(read_foreign_item(service, name, raw))
+            sample = read_foreign_item(service, name, raw)
+            if key_of(sample.item) in samples:
+                raise UnreadableItem("another item says that it is the same sample.")
         except UnreadableItem as problem:
             result.unreadable += 1
             if len(result.reasons) < MAX_LISTED:
                 result.reasons.append(f"{json.dumps(raw.get('ID', raw))[:200]}: {problem}")
-    return samples
+        else:
+            samples[key_of(sample.item)] = sample
+    return list(samples.values())
 
 
 def _hours(service: str, samples: Iterable[AdoptedSample]) -> Iterator[EntityHour]:

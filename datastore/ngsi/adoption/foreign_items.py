@@ -23,6 +23,7 @@ from penstock.datastore.ngsi.rows import (
     RESERVED_FIELDS,
     ROW_SERIES,
     arrival_of,
+    key_end_of,
 )
 from penstock.datastore.table import limits
 from penstock.datastore.table.keys import SEPARATOR
@@ -93,9 +94,17 @@ def _time_of(found: Item) -> int:
 
 
 def _has_our_keys(found: Item, keys: Item) -> bool:
-    """Whether an older Penstock made the item, at the time that it says."""
+    """Whether an older Penstock made the item, at the time that it says.
+
+    Only then it keeps its keys: two items of another program may say the same ones.
+    """
     at = str(keys["sk"]).partition(SEPARATOR)[0]
-    return found.get("pk") == keys["pk"] and str(found.get("sk")).partition(SEPARATOR)[0] == at
+    sample_id = found.get("ID")
+    return (
+        isinstance(sample_id, int)
+        and found.get("pk") == keys["pk"]
+        and found.get("sk") == f"{at}{SEPARATOR}{key_end_of(sample_id)}"
+    )
 
 
 def _text_of(found: Item, name: str, default: str | None = None) -> str:

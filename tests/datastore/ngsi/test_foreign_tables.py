@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.dynamodb.wire import Raw, encode_item
+from penstock.datastore.dynamodb.wire import Raw, decode_item, encode_item
 from penstock.datastore.errors import BadArgument, ErrorCode, ForeignTable, NotFound, Unavailable
 from penstock.datastore.ngsi.adoption.adopt import AdoptionResult, TableAdopter
 from penstock.datastore.ngsi.adoption.foreign_items import UnreadableItem, read_foreign_item
@@ -16,12 +16,15 @@ from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.destinations import FailureKind
 from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
+from penstock.datastore.ngsi.options import ItemLayout
 from penstock.datastore.ngsi.reading.series import ALL_TIMES, Sample, attribute_columns
 from penstock.datastore.ngsi.repository import SinkAccess
+from penstock.datastore.ngsi.rows import items_of
 from penstock.datastore.ngsi.table_names import adopted_name
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import ADOPTION
 from penstock.datastore.table.port import Put, Query
+from tests.datastore.ngsi.sample_destinations import event as sample_event
 from tests.datastore.ngsi.sample_destinations import open_dynamodb, unique_table_name
 from tests.datastore.ngsi.sample_sinks import AT, SinkWorld, car, notification, open_world
 from tests.support.sample_resources import SUPER, walk
@@ -288,12 +291,29 @@ async def test_what_an_older_server_wrote_into_a_foreign_table_keeps_its_keys(
 ) -> None:
     service, table = cars(world)
     await create_table(destinations._client, table, SHAPES["Cygnus"])
-    own = {**ROW, "pk": f"{service}:/4wheels:car1:car:speed", "sk": "001429535775005:abc"}
-    await put_items(destinations._client, table, own)
+    own = items_of(sample_event(table, service=service), ItemLayout())
+    await put_items(destinations._client, table, *own)
     result = await adopt(world, destinations, table, service)
-    (item,) = (await destinations._client.call("Scan", {"TableName": result.table}))["Items"]
-    assert item["sk"] == {"S": "001429535775005:abc"}
+    items = (await destinations._client.call("Scan", {"TableName": result.table}))["Items"]
+    assert [decode_item(item) for item in items] == own
     assert len(await samples(world, service)) == 1
+
+
+async def test_items_that_say_the_keys_of_each_other_neither_end_an_adoption_nor_are_lost(
+    world: SinkWorld, destinations: DynamoDBDestinations
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    (own,) = items_of(sample_event(table, service=service), ItemLayout())
+    other_id = {**own, "ID": 5, "attrValue": "5"}
+    same_sample = {**own, "ID": int(str(own["ID"])) ^ 1, "attrValue": "6"}
+    await put_items(destinations._client, table, own, other_id, same_sample)
+    result = await adopt(world, destinations, table, service)
+    assert (result.copied, result.unreadable) == (2, 1)
+    assert await count_items(destinations._client, result.table) == 2
+    found = {sample.text for sample in await samples(world, service)}
+    # Of the two that say the same, the one that the table gives first counts.
+    assert found in ({"5", "112"}, {"5", "6"})
 
 
 def raw(**fields: Any) -> Raw:
