@@ -4,6 +4,7 @@ A copy is one of the objects that no track refers to: its row exists before it, 
 complete, and leads the sweep to it. A user has so many copies at most.
 """
 
+from asyncio import timeout
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -37,6 +38,9 @@ COPIES: Final = CopyKind("A", 2_000, 10 * 1024**3)
 """The most converted copies of a user, and the most bytes of them."""
 
 MAX_SOURCE: Final = 1024**3
+
+FETCH_SECONDS: Final = 120
+"""The seconds in which a file arrives: until then its user holds a place that others wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,14 @@ class ConvertedStreams:
                 await self._copies.store(name, read_local(target), size, media)
 
     async def _fetch(self, track: Audio, target: Path) -> None:
+        try:
+            async with timeout(FETCH_SECONDS):
+                await self._copy(track, target)
+        except TimeoutError:
+            words = "The file comes too slowly to be converted."
+            raise IllegalState(words, "UNCONVERTIBLE") from None
+
+    async def _copy(self, track: Audio, target: Path) -> None:
         left = MAX_SOURCE
 
         def require_bound(chunk: bytes) -> None:

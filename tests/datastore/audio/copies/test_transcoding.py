@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +16,7 @@ from msgspec import structs
 from penstock.datastore.access.work import conversion_units, cpu_units
 from penstock.datastore.audio.records import Audio, AudioFormat
 from penstock.datastore.audio.tags.tag_reader import TagScan
-from penstock.datastore.audio.transcoding import ffmpeg
+from penstock.datastore.audio.transcoding import converted_streams, ffmpeg
 from penstock.datastore.audio.transcoding.converted_streams import KEPT, RENEWED, ConvertedStreams
 from penstock.datastore.audio.transcoding.ffmpeg import FFmpeg, Transcoder
 from penstock.datastore.audio.transcoding.formats import Conversion, StreamFormat, choose_conversion
@@ -170,6 +171,24 @@ async def test_a_file_that_cannot_be_converted_leaves_nothing(store: Store) -> N
         await streams(store, FFmpeg(get_ffmpeg_exe(), 1)).sign(track, OPUS)
     assert caught.value.state == "UNCONVERTIBLE"
     assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_a_file_that_does_not_come_keeps_nobody_from_converting(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def send_nothing(*_args: object, **_range: object) -> AsyncIterator[bytes]:
+        await asyncio.Event().wait()
+        yield b""
+
+    track, program = await track_of(store), FFmpeg("none", 1)
+    monkeypatch.setattr(converted_streams, "FETCH_SECONDS", 0.01)
+    monkeypatch.setattr(type(store.files), "read", send_nothing)
+    with pytest.raises(IllegalState) as caught:
+        await streams(store, program).sign(track, OPUS)
+    assert caught.value.state == "UNCONVERTIBLE"
+    async with program.turn("bob"):
+        pass
 
 
 @on_sqlite
