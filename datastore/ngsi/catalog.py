@@ -144,6 +144,13 @@ class Catalog:
         self._known.update(found)
 
 
+def guard_names(entity: EntityName, attributes: Iterable[str]) -> None:
+    """Raise LimitExceeded if a name is too long for a row that lists it."""
+    limits.guard_write([Put(ENTITY.item(**entity._asdict()))])
+    for attribute in attributes:
+        limits.guard_write([Put(ATTRIBUTE.item(**entity._asdict(), attribute=attribute))])
+
+
 def place_mark(table: str, persistence: str) -> str:
     """The name of the mark that a table holds an attribute, in rows or in columns."""
     return f"{MARK_PREFIX}{persistence}:{table}"

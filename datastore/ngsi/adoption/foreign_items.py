@@ -11,6 +11,8 @@ from typing import Final
 
 from penstock.datastore.dynamodb.wire import Raw, decode_item
 from penstock.datastore.errors import PenstockError
+from penstock.datastore.ngsi.catalog import EntityName, guard_names
+from penstock.datastore.ngsi.entities import UnreadableEntity, read_type, require_identifier
 from penstock.datastore.ngsi.events import identity_digest
 from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.options import Persistence
@@ -28,7 +30,6 @@ from penstock.datastore.ngsi.rows import (
 from penstock.datastore.table import limits
 from penstock.datastore.table.keys import SEPARATOR
 from penstock.datastore.table.port import Item, Put
-from penstock.datastore.text import character_problem
 
 NO_METADATA: Final = "[]"
 DAY_MS: Final = 86_400_000
@@ -61,11 +62,11 @@ def read_foreign_item(service: str, table: str, raw: Raw) -> AdoptedSample:
         row = isinstance(found.get("attrName"), str) and "attrValue" in found
         series = {
             "service": service,
-            "path": check_path(_text_of(found, "fiwareServicePath")),
-            "entity": _text_of(found, "entityId"),
-            "type": _text_of(found, "entityType", ""),
+            "path": check_path(_path_of(found)),
+            "entity": require_identifier(found.get("entityId"), "entityId"),
+            "type": read_type(found.get("entityType"), "entityType") or "",
         }
-        named = {**series, "attribute": _text_of(found, "attrName")} if row else series
+        named = {**series, "attribute": found["attrName"]} if row else series
         # The raw item holds the foreign keys, so that equal samples stay apart.
         mark = identity_digest(table, json.dumps(raw, sort_keys=True))[:_ID_DIGITS]
         template = ROW_SERIES if row else COLUMN_SERIES
@@ -73,7 +74,8 @@ def read_foreign_item(service: str, table: str, raw: Raw) -> AdoptedSample:
         item = found if _has_our_keys(found, keys) else {**_fields_of(found, row), **keys}
         limits.guard_write([Put(item)])
         attributes = _row_names(found) if row else _column_names(item)
-    except (ValueError, TypeError, KeyError, PenstockError) as error:
+        guard_names(EntityName(**series), attributes)
+    except (ValueError, TypeError, KeyError, PenstockError, UnreadableEntity) as error:
         raise UnreadableItem(str(error)) from None
     return AdoptedSample(
         series["path"],
@@ -83,6 +85,13 @@ def read_foreign_item(service: str, table: str, raw: Raw) -> AdoptedSample:
         attributes,
         item,
     )
+
+
+def _path_of(found: Item) -> str:
+    path = found.get("fiwareServicePath")
+    if not isinstance(path, str):
+        raise ValueError("fiwareServicePath is missing or not a text.")
+    return path
 
 
 def _time_of(found: Item) -> int:
@@ -107,15 +116,6 @@ def _has_our_keys(found: Item, keys: Item) -> bool:
     )
 
 
-def _text_of(found: Item, name: str, default: str | None = None) -> str:
-    text = found.get(name, default)
-    if not isinstance(text, str) or (not text and default is None):
-        raise ValueError(f"{name} is missing or not a text.")
-    if problem := character_problem(text):
-        raise ValueError(f"{name} {problem}.")
-    return text
-
-
 def _fields_of(found: Item, row: bool) -> Item:
     """The fields of an item without our keys; attributes named like fields of ours stand aside."""
     if row:
@@ -138,7 +138,8 @@ def _is_metadata(name: str, fields: Iterable[str]) -> bool:
 
 
 def _row_names(found: Item) -> Mapping[str, str]:
-    return {_text_of(found, "attrName"): _text_of(found, "attrType", "")}
+    name = require_identifier(found.get("attrName"), "attrName")
+    return {name: read_type(found.get("attrType"), "attrType") or ""}
 
 
 def _column_names(item: Item) -> Mapping[str, str]:
@@ -146,4 +147,5 @@ def _column_names(item: Item) -> Mapping[str, str]:
     aside = item.get(COLLISIONS_FIELD)
     fields = [name for name in item if name not in RESERVED_FIELDS]
     maps = (fields, list(aside) if isinstance(aside, dict) else [])
-    return {name: "" for held in maps for name in held if name + METADATA_SUFFIX in held}
+    named = [name for held in maps for name in held if name + METADATA_SUFFIX in held]
+    return {require_identifier(name, "The name of an attribute"): "" for name in named}

@@ -59,6 +59,8 @@ COLUMN = {
     "oil_level": '"74.6"',
     "oil_level_md": "[]",
 }
+LISTED_NOWHERE = {"entityId": "é" * 256, "entityType": "é" * 256}
+"""Names that fit into the key of a sample, and into none of the directory."""
 
 
 async def create_table(client: Any, name: str, keys: list[tuple[str, str, str]]) -> None:
@@ -299,6 +301,23 @@ async def test_what_an_older_server_wrote_into_a_foreign_table_keeps_its_keys(
     assert len(await samples(world, service)) == 1
 
 
+async def test_an_item_that_the_directory_cannot_list_does_not_end_an_adoption(
+    world: SinkWorld, destinations: DynamoDBDestinations
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    await put_items(destinations._client, table, {**ROW, **LISTED_NOWHERE}, ROW)
+    result = await adopt(world, destinations, table, service)
+    assert (result.copied, result.unreadable) == (1, 1)
+    assert len(await samples(world, service)) == 1
+
+
+def test_a_column_whose_name_is_no_name_of_an_attribute_is_left_with_its_item() -> None:
+    odd = {**COLUMN, "x" * 257: "1", "x" * 257 + "_md": "[]"}
+    with pytest.raises(UnreadableItem, match="longer than 256"):
+        read_foreign_item("vehicles", "t", raw(**odd))
+
+
 async def test_items_that_say_the_keys_of_each_other_neither_end_an_adoption_nor_are_lost(
     world: SinkWorld, destinations: DynamoDBDestinations
 ) -> None:
@@ -377,6 +396,10 @@ def test_a_time_is_read_as_each_program_writes_it(changes: dict[str, Any], at: i
         {"attrName": ""},
         {"attrType": 5},
         {"attrName": "é" * 1100},
+        {"attrName": "x" * 257},
+        {"attrType": "x" * 257},
+        {"entityType": "x" * 257},
+        LISTED_NOWHERE,
     ],
 )
 def test_an_item_that_is_no_sample_is_left_with_a_reason(changes: dict[str, Any]) -> None:
