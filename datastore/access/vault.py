@@ -18,7 +18,6 @@ from penstock.datastore.errors import Unavailable
 SecretContext: TypeAlias = Mapping[str, str]
 
 KEY_BYTES: Final = 32
-SECRET_BYTES: Final = 4096
 _NONCE_BYTES: Final = 12
 _FORM: Final = "aes-256-gcm:"
 
@@ -28,7 +27,7 @@ class TamperedSecret(Exception):
 
 
 class Vault(Protocol):
-    """Seals secrets of at most SECRET_BYTES, and opens them again."""
+    """Seals secrets of at most 4,096 bytes, as KMS allows, and opens them again."""
 
     async def seal(self, secret: bytes, context: SecretContext) -> str:
         """Encrypt a secret for a context. Raises Unavailable."""

@@ -5,7 +5,7 @@ They affect names of tables only; the stored items keep the notified names.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -67,10 +67,6 @@ class NameMappings(MappingStruct, frozen=True, kw_only=True):
     """
 
     service_mappings: tuple[ServiceMapping, ...] = ()
-
-
-Mapped: TypeAlias = tuple[str | None, str | None]
-"""A pattern as it is written, and its replacement."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,10 +74,6 @@ class Parameters:
         """Return a whole number; raises a missing parameter for none."""
         return self._parse(name, self.require(name))
 
-    def optional_number(self, name: str) -> int | None:
-        """Return a whole number; None without one."""
-        return self._parse(name, text) if (text := self.get(name)) else None
-
     def numbers(self, name: str) -> list[int]:
         """Return every value as a whole number."""
         return [self._parse(name, text) for text in self.all(name)]
