@@ -27,7 +27,7 @@ from benchmarks.peers.results_page import replace_between_marks
 from benchmarks.peers.traffic import draw_calls
 from benchmarks.request_profile import CONNECTIONS, Ask, open_connections, open_handwritten
 from penstock.schema.engine.engine import GraphQLEngine, OperationResult
-from penstock.server import app as application
+from penstock.server.edge import fast_routes
 from penstock.server.edge import graphql as edge
 from penstock.server.edge.request import parse_request
 from penstock.server.edge.response import HttpResponse, graphql_response
@@ -80,7 +80,7 @@ def _cuts(body: bytes) -> dict[str, Cut | None]:
     """The method that ends the application behind each stage; None leaves it whole."""
     cut, http = _CutApplication(body), edge.GraphQLApp
     return {
-        "connection, head, answer": (application.FastRouteApp, "__call__", _ignore_app(cut.answer)),
+        "connection, head, answer": (fast_routes.FastRouteApp, "__call__", _ignore_app(cut.answer)),
         "hosts, routes, headers": (http, "__call__", _ignore_app(cut.answer)),
         "caller": (http, "_run_operation", _pass_app(cut.find_caller)),
         "body, turn, answer's head": (http, "_answer_caller", _pass_app(cut.receive)),

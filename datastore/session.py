@@ -6,7 +6,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from penstock.datastore.access.access import Access, CallPayments
 from penstock.datastore.access.quota_report import QuotaReport
-from penstock.datastore.access.work import CALL_UNITS, WorkAccount, WorkPayer
+from penstock.datastore.access.work import CALL_UNITS, FREE_WORK, WorkAccount, WorkPayer
 from penstock.datastore.api_keys import ApiKeys
 from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.dataset_loads.loads import DatasetLoads
@@ -55,7 +55,7 @@ from penstock.datastore.table.layout import (
     REFERENCE_DATASET,
     KindDefinition,
 )
-from penstock.datastore.table.session_table import ReadConsistency, SessionTable
+from penstock.datastore.table.session_table import OWN_WRITES, ReadConsistency, SessionTable
 
 R = TypeVar("R", bound=Resource)
 
@@ -301,3 +301,22 @@ class Session:
         return IngestRepository(
             self._access, self._store.ngsi_access, self._store.files, self.units
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpener(StoreParts):
+    """The parts of a store, and the sessions that work with them."""
+
+    def open_session(
+        self,
+        caller: Caller,
+        work: WorkAccount = FREE_WORK,
+        reads: ReadConsistency | None = OWN_WRITES,
+        address: str | None = None,
+    ) -> Session:
+        """Open the session of a caller for one request; repositories come only from sessions.
+
+        By default its reads are consistent from its first write on; without `reads` never. The
+        audit trail says from which `address` the caller came.
+        """
+        return Session(self, caller, work, reads, address)

@@ -8,7 +8,6 @@ from typing import Any
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.cursor_key import read_cursor_key
-from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.api_keys import Credential, find_credential
 from penstock.datastore.audio.import_job import import_audio
@@ -38,11 +37,9 @@ from penstock.datastore.playlists.delete import PlaylistDeleter
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.writing.steps import RemainingSteps
 from penstock.datastore.roles import ROOT, Caller, Role
-from penstock.datastore.session import Session
-from penstock.datastore.store_parts import StoreParts
+from penstock.datastore.session import SessionOpener
 from penstock.datastore.table.layout import KINDS
 from penstock.datastore.table.schema_marker import SchemaMarker
-from penstock.datastore.table.session_table import OWN_WRITES, ReadConsistency
 from penstock.datastore.table.unreadable_rows import UnreadableRow
 from penstock.datastore.upgrades.unreadable import find_unreadable
 from penstock.datastore.upgrades.upgrade import Page, Step, pending_steps, upgrade_rows
@@ -51,22 +48,8 @@ IDLE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Store(StoreParts):
-    """The parts of a store, with the sessions of callers and the work that nobody asks for."""
-
-    def open_session(
-        self,
-        caller: Caller,
-        work: WorkAccount = FREE_WORK,
-        reads: ReadConsistency | None = OWN_WRITES,
-        address: str | None = None,
-    ) -> Session:
-        """Open the session of a caller for one request; repositories come only from sessions.
-
-        By default its reads are consistent from its first write on; without `reads` never. The
-        audit trail says from which `address` the caller came.
-        """
-        return Session(self, caller, work, reads, address)
+class Store(SessionOpener):
+    """A store that opens the sessions of callers, and does the work that nobody asks for."""
 
     async def find_credential(self, api_key: str) -> Credential | None:
         """Read the stored hash, roles and expiry of an API key, before its caller is known."""

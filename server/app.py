@@ -1,72 +1,53 @@
-"""The ASGI application: GraphQL over HTTP and WebSocket, its page, health, metrics and file routes.
+"""The ASGI application: GraphQL over HTTP and WebSocket, with all other routes of the server."""
 
-It also reads the trusted documents and the key that seals cursors.
-"""
-
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-import msgspec
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from penstock.datastore.ngsi.linked_data.tenants import Tenants
 from penstock.datastore.ngsi.notification import NotificationDefaults
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.resources.changes import RowChanges, open_changes
-from penstock.datastore.roles import Caller
+from penstock.datastore.resources.changes import open_changes
 from penstock.datastore.store import Store
-from penstock.resolvers.context import Context
 from penstock.resolvers.cursors import Cursors
 from penstock.schema import schema
-from penstock.schema.engine.documents import PersistedDocuments, PersistedMode
-from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine, Interpreter
-from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
+from penstock.server.app_options import (
+    executor_of,
+    limits_of,
+    middleware_of,
+    open_rate_limiter,
+    read_persisted,
+    stream_limits_of,
+    streams_of,
+)
 from penstock.server.auth.api_keys import ApiKeyAuthenticator
-from penstock.server.auth.dev_identity import DevIdentity, is_loopback
+from penstock.server.auth.dev_identity import DevIdentity
 from penstock.server.auth.tokens import Authenticator, open_authenticator
 from penstock.server.connections.descriptors import MOST_CONNECTIONS, transfers_for
 from penstock.server.connections.gate import Gates
-from penstock.server.console import read_documents
-from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
 from penstock.server.edge import local_files, ngsi_notifications
 from penstock.server.edge.audio_streams import audio_stream_routes
-from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp, OpenContext, OperationReader
+from penstock.server.edge.fast_routes import FastRouteApp
+from penstock.server.edge.graphql import GraphQLApp, OperationReader, context_opener
 from penstock.server.edge.health import health_routes
 from penstock.server.edge.ngsi_notifications import NotifyApp
-from penstock.server.edge.rate_limit import (
-    CallerAccount,
-    CallerLimits,
-    PlaceTaker,
-    RateLimiter,
-    shared_buckets,
-)
-from penstock.server.edge.request import (
-    CONSISTENCY_HEADER,
-    HostCheck,
-    TrustedProxies,
-    client_address,
-    current_scope,
-    route_path,
-)
+from penstock.server.edge.rate_limit import CallerLimits, PlaceTaker, RateLimiter
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.edge.schema_document import schema_route
 from penstock.server.edge.sensor_charts import SensorCharts
 from penstock.server.error_pages import error_page_routes
 from penstock.server.front_pages import find_file_origins, page_routes
 from penstock.server.opensubsonic.app import OpenSubsonicApp
-from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.settings import Settings
 from penstock.server.settings.shown_settings import show_settings
-from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.operations import OperationRunner, StreamService
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.streams.sse import EventStreamApp
@@ -74,106 +55,7 @@ from penstock.server.streams.websocket import WebSocketApp
 from penstock.server.telemetry.instrument import Instrumentation
 from penstock.server.telemetry.work_log import NotificationLog
 
-
-def read_persisted(settings: Settings) -> PersistedDocuments:
-    """Read the trusted documents if the settings name a file; InvalidSettings for a bad one.
-
-    Those of the console run too, if it is served.
-    """
-    mode = PersistedMode(settings.persisted_queries)
-    own = read_documents() if settings.serves_console else {}
-    if settings.trusted_documents is None:
-        return PersistedDocuments(mode, own=own)
-    try:
-        texts = settings.trusted_documents.read_bytes()
-        return PersistedDocuments(mode, msgspec.json.decode(texts, type=dict[str, str]), own=own)
-    except OSError as error:
-        reason = error.strerror or "cannot be read"
-    except msgspec.DecodeError as error:
-        reason = f"is no JSON object from ids to texts: {error}"
-    problem = f"PENSTOCK_TRUSTED_DOCUMENTS: {settings.trusted_documents}: {reason}"
-    raise InvalidSettings((problem,))
-
-
-def _lacks_host(scope: Scope) -> bool:
-    """Tell whether a request has no Host field, which HTTP/1.1 demands (RFC 9112, 3.2)."""
-    return (
-        scope["type"] == "http"
-        and scope["http_version"] == "1.1"
-        and "host" not in request_headers(scope)
-    )
-
-
-class FastRouteApp(Starlette):
-    """Starlette's application, with a direct way to `app` for HTTP requests of `path`.
-
-    Such requests pass the middleware but skip the routing. `app` answers every failure itself.
-    Only a browser that opens `path` as a page is routed, if there is a `page` to lead it to.
-    """
-
-    def __init__(
-        self,
-        path: str,
-        app: ASGIApp,
-        routes: Sequence[BaseRoute],
-        middleware: Sequence[Middleware],
-        page: bool = False,
-    ) -> None:
-        super().__init__(routes=routes, middleware=middleware)
-        # Starlette's own redirects repeat the query, which may hold a key, and the scheme http.
-        self.router.redirect_slashes = False
-        self._path = path
-        self._page = page
-        self._direct = app
-        for one in reversed(middleware):
-            self._direct = one.cls(self._direct, *one.args, **one.kwargs)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        current_scope.set(scope)
-        if _lacks_host(scope):
-            await PlainTextResponse("Invalid host header", 400)(scope, receive, send)
-        elif (
-            scope["type"] == "http"
-            and route_path(scope) == self._path
-            and not (self._page and _opens_page(scope))
-        ):
-            await self._direct(scope, receive, send)
-        else:
-            await super().__call__(scope, receive, send)
-
-
-def _opens_page(scope: Scope) -> bool:
-    """Whether a browser opens the path itself: it asks for HTML first, and sends no operation."""
-    if scope["method"] != "GET" or scope["query_string"]:
-        return False
-    return request_headers(scope).get("accept", "").startswith("text/html")
-
-
-REQUEST_HEADERS = (
-    "authorization",
-    "content-type",
-    "if-none-match",
-    "if-range",
-    CONSISTENCY_HEADER,
-    "range",
-    "x-penstock-cost",
-    "x-request-id",
-)
-RESPONSE_HEADERS = (
-    "accept-ranges",
-    "allow",
-    "content-disposition",
-    "content-range",
-    "etag",
-    CONSISTENCY_HEADER,
-    "retry-after",
-    "www-authenticate",
-    "x-request-id",
-)
-"""The headers that pages of other origins may send and read; browsers allow a few others anyway."""
-
 GRAPHQL_PATH = "/graphql"
-LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +105,8 @@ async def open_app(
         limiter = runtime.limiter or open_rate_limiter(settings, runtime.siblings)
         runner = OperationRunner(
             _operation_reader(settings, limiter, instrumentation),
-            _context_opener(store, cursors, changes, limiter, settings.trusted_proxies),
+            context_opener(store, cursors, changes, limiter, settings.trusted_proxies),
         )
-        events = S3Events(store, authenticator, limits_of(settings), limiter)
         graphql, over_socket = _graphql_apps(
             settings, authenticator, runner, runtime.streams, instrumentation
         )
@@ -235,24 +116,14 @@ async def open_app(
             routes=[
                 *health_routes(partial(_check_stores, store, runtime.sink)),
                 *instrumentation.routes(),
-                events.route(),
                 *error_page_routes(),
-                schema_route(
-                    authenticator.caller_of,
-                    runner.reader.limits,
-                    introspection=runner.reader.introspection,
-                ),
                 *(local_files.file_routes(own_files, runtime.transfers) if own_files else ()),
-                *audio_stream_routes(store, authenticator.caller_of, limiter),
                 WebSocketRoute(GRAPHQL_PATH, over_socket),
                 *_notify_routes(settings, authenticator, limiter, runtime.sink),
-                *_player_routes(settings, store, authenticator, runner.reader.limits),
-                SensorCharts(
-                    store, authenticator.caller_of, runner.reader.limits, limits_of(settings)
-                ).route(),
+                *_caller_routes(settings, store, authenticator, limiter, runner.reader),
                 *page_routes(settings, identity, limits_of(settings), file_origins),
             ],
-            middleware=list(_middleware(settings)),
+            middleware=list(middleware_of(settings)),
             page=settings.serves_graphiql,
         )
 
@@ -269,78 +140,6 @@ def _authenticator_of(settings: Settings, store: Store, tokens: Authenticator) -
     seconds = settings.api_key_cache_seconds
     keys = ApiKeyAuthenticator(tokens, store.find_credential, seconds, now=store.clock.now)
     return PlaceTaker(keys)
-
-
-def streams_of(settings: Settings) -> StreamRegistry:
-    return StreamRegistry(settings.max_streams_per_caller, settings.max_unproven_streams)
-
-
-def limits_of(settings: Settings) -> Limits:
-    return Limits(
-        body_bytes=settings.max_body_bytes,
-        body_seconds=settings.body_read_seconds,
-        source_length=settings.max_document_chars,
-        tokens=settings.max_tokens,
-        comments=settings.max_comments,
-        depth=settings.max_depth,
-        aliases=settings.max_aliases,
-        directives=settings.max_directives,
-        fields=settings.max_fields,
-        operations=settings.max_operations,
-        mutation_fields=settings.max_mutation_fields,
-        input_values=settings.max_input_values,
-        cost=settings.max_cost,
-        answer_values=settings.max_answer_values,
-        answer_bytes=settings.max_answer_bytes,
-        errors=settings.max_errors,
-        suggestions=1 if settings.introspection == "authenticated" else 0,
-        deadline_seconds=settings.deadline_seconds,
-    )
-
-
-def executor_of(settings: Settings, limits: Limits) -> CompiledExecutor | Interpreter:
-    if settings.executor == "reference":
-        return Interpreter(schema, limits)
-    return CompiledExecutor(schema, limits, interpreted_runs=1, written=True)
-
-
-def open_rate_limiter(settings: Settings, siblings: Siblings | None) -> RateLimiter:
-    """Open the limiter of the rate of callers, which a process shares with its siblings."""
-    buckets = None if siblings is None else shared_buckets(siblings)
-    return RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst, buckets)
-
-
-def stream_limits_of(settings: Settings) -> StreamLimits:
-    return StreamLimits(
-        operations=settings.max_stream_operations,
-        messages_per_second=settings.stream_messages_per_second,
-        queue=settings.stream_queue,
-        init_seconds=settings.stream_init_seconds,
-    )
-
-
-def _context_opener(
-    store: Store,
-    cursors: Cursors,
-    changes: RowChanges,
-    limiter: RateLimiter,
-    proxies: TrustedProxies,
-) -> OpenContext:
-    def open_context(caller: Caller, admission: AdmittedOperation) -> Context:
-        limiter.spend(caller.user_id, admission.cost)
-        work = CallerAccount(limiter, caller.user_id, admission.cost)
-        return Context.open(
-            store,
-            caller,
-            cursors,
-            changes,
-            work,
-            consistent=admission.operation.reads_consistently,
-            token=admission.consistency_token,
-            address=client_address(proxies),
-        )
-
-    return open_context
 
 
 def _operation_reader(
@@ -402,23 +201,18 @@ def _notify_routes(
     return ngsi_notifications.notify_routes(app)
 
 
-def _player_routes(
-    settings: Settings, store: Store, authenticator: Authenticator, callers: CallerLimits
-) -> list[Route]:
-    if not settings.opensubsonic:
-        return []
-    return OpenSubsonicApp(store, authenticator, limits_of(settings), callers).routes()
-
-
-def _middleware(settings: Settings) -> Iterator[Middleware]:
-    hosts = settings.allowed_hosts or (LOOPBACK_NAMES if is_loopback(settings.host) else ())
-    if hosts:
-        yield Middleware(HostCheck, hosts=hosts)
-    if settings.allowed_origins:
-        yield Middleware(
-            CORSMiddleware,
-            allow_origins=settings.allowed_origins,
-            allow_methods=["GET", "HEAD", "POST"],
-            allow_headers=REQUEST_HEADERS,
-            expose_headers=RESPONSE_HEADERS,
-        )
+def _caller_routes(
+    settings: Settings,
+    store: Store,
+    authenticator: Authenticator,
+    limiter: RateLimiter,
+    reader: OperationReader,
+) -> Iterator[BaseRoute]:
+    """The routes beside GraphQL whose callers read and write the store."""
+    limits = limits_of(settings)
+    yield S3Events(store, authenticator, limits, limiter).route()
+    yield schema_route(authenticator.caller_of, reader.limits, introspection=reader.introspection)
+    yield from audio_stream_routes(store, authenticator.caller_of, limiter)
+    if settings.opensubsonic:
+        yield from OpenSubsonicApp(store, authenticator, limits, reader.limits).routes()
+    yield SensorCharts(store, authenticator.caller_of, reader.limits, limits).route()

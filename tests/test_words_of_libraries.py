@@ -52,7 +52,7 @@ READ_BY: Final = {
     ("datastore/table/unreadable_rows.py", "_describe"): _INSIDE,
     ("datastore/unreadable_json.py", "describe_unreadable"): _LOOKED_AT,
     ("formula/functions/regex.py", "_compile"): _LOOKED_AT,
-    ("server/app.py", "read_persisted"): _OPERATOR,
+    ("server/app_options.py", "read_persisted"): _OPERATOR,
     ("server/auth/dev_sessions.py", "issue_code"): _OPERATOR,
     ("server/auth/dev_tokens.py", "dev_key"): _OPERATOR,
     ("server/auth/jwks.py", "fetch_json"): _INSIDE,

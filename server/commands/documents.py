@@ -22,7 +22,7 @@ from graphql import (
 from penstock.datastore.text import say_count
 from penstock.schema import schema
 from penstock.schema.engine.documents import DocumentCache
-from penstock.server.app import limits_of
+from penstock.server.app_options import limits_of
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.settings.invalid_settings import PREFIX
 from penstock.server.settings.settings import Settings

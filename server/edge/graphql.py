@@ -12,9 +12,13 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import Caller
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key
 from penstock.datastore.table.unreadable_rows import UnreadableRow, unreadable_of_operation
+from penstock.resolvers.context import Context
+from penstock.resolvers.cursors import Cursors
 from penstock.schema.core.errors import add_details
 from penstock.schema.core.scalars import encode_json
 from penstock.schema.engine.cost import BODY_BYTES, document_cost
@@ -28,14 +32,16 @@ from penstock.schema.engine.engine import (
 from penstock.schema.engine.limits import MeasuredOperation
 from penstock.server.core.headers import MediaType
 from penstock.server.edge.deadline import Deadline
-from penstock.server.edge.rate_limit import CallerLimits
+from penstock.server.edge.rate_limit import CallerAccount, CallerLimits, RateLimiter
 from penstock.server.edge.request import (
     ALLOWED_METHODS,
     CONSISTENCY_EXTENSION,
     CONSISTENCY_HEADER,
     ClientGone,
     IncomingRequest,
+    TrustedProxies,
     check_method,
+    client_address,
     parse_request,
     receive_text,
 )
@@ -81,6 +87,32 @@ class RequestContext(Protocol):
 
 Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
 OpenContext: TypeAlias = Callable[[Caller, AdmittedOperation], RequestContext]
+
+
+def context_opener(
+    store: Store,
+    cursors: Cursors,
+    changes: RowChanges,
+    limiter: RateLimiter,
+    proxies: TrustedProxies,
+) -> OpenContext:
+    """Return the function that opens the context of an operation, for which its caller pays."""
+
+    def open_context(caller: Caller, admission: AdmittedOperation) -> Context:
+        limiter.spend(caller.user_id, admission.cost)
+        work = CallerAccount(limiter, caller.user_id, admission.cost)
+        return Context.open(
+            store,
+            caller,
+            cursors,
+            changes,
+            work,
+            consistent=admission.operation.reads_consistently,
+            token=admission.consistency_token,
+            address=client_address(proxies),
+        )
+
+    return open_context
 
 
 class RequestSource(NamedTuple):

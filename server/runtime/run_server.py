@@ -19,7 +19,8 @@ from penstock.datastore.scratch_folders import remove_abandoned_folders
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.datastore.table.schema_marker import THIS_RELEASE, TooOld, check_release, read_marker
-from penstock.server.app import Runtime, open_app, open_rate_limiter, streams_of
+from penstock.server.app import Runtime, open_app
+from penstock.server.app_options import open_rate_limiter, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
 from penstock.server.auth.dev_tokens import DEV_USER
 from penstock.server.connections.body_budget import BodyBudget

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.server.app import read_persisted
+from penstock.server.app_options import read_persisted
 from penstock.server.commands import documents
 from penstock.server.core.command_output import CommandFailed, CommandOutput
 from penstock.server.settings.settings import Settings

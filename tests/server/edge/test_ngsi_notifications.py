@@ -22,7 +22,8 @@ from penstock.datastore.ngsi.options import Ack, SinkOptions
 from penstock.datastore.records import GroupRole
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.port import Table
-from penstock.server.app import Runtime, open_app, streams_of
+from penstock.server.app import Runtime, open_app
+from penstock.server.app_options import streams_of
 from penstock.server.auth.claims import roles_from
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.edge.ngsi_notifications import NotifyApp

@@ -10,7 +10,8 @@ import pytest
 from httpx import ASGITransport, AsyncClient
 
 from penstock.datastore.table.port import Table
-from penstock.server.app import Runtime, open_app, streams_of
+from penstock.server.app import Runtime, open_app
+from penstock.server.app_options import streams_of
 from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import Settings
 from tests.datastore.ngsi.failing_destinations import FaultInjector

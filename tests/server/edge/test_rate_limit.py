@@ -14,7 +14,8 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import RateLimited
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store
-from penstock.server.app import Runtime, open_app, open_rate_limiter, streams_of
+from penstock.server.app import Runtime, open_app
+from penstock.server.app_options import open_rate_limiter, streams_of
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.edge.rate_limit import LocalBuckets, RateLimiter
 from penstock.server.settings.settings import Settings

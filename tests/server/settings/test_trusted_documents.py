@@ -8,7 +8,7 @@ import pytest
 from graphql import GraphQLError
 
 from penstock.schema.engine.documents import PersistedMode
-from penstock.server.app import read_persisted
+from penstock.server.app_options import read_persisted
 from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.settings import Settings
 

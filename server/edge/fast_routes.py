@@ -1,0 +1,66 @@
+"""The application with a direct way to the path of GraphQL, past the routing."""
+
+from collections.abc import Sequence
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from penstock.server.core.headers import request_headers
+from penstock.server.edge.request import current_scope, route_path
+
+
+def _lacks_host(scope: Scope) -> bool:
+    """Tell whether a request has no Host field, which HTTP/1.1 demands (RFC 9112, 3.2)."""
+    return (
+        scope["type"] == "http"
+        and scope["http_version"] == "1.1"
+        and "host" not in request_headers(scope)
+    )
+
+
+class FastRouteApp(Starlette):
+    """Starlette's application, with a direct way to `app` for HTTP requests of `path`.
+
+    Such requests pass the middleware but skip the routing. `app` answers every failure itself.
+    Only a browser that opens `path` as a page is routed, if there is a `page` to lead it to.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        app: ASGIApp,
+        routes: Sequence[BaseRoute],
+        middleware: Sequence[Middleware],
+        page: bool = False,
+    ) -> None:
+        super().__init__(routes=routes, middleware=middleware)
+        # Starlette's own redirects repeat the query, which may hold a key, and the scheme http.
+        self.router.redirect_slashes = False
+        self._path = path
+        self._page = page
+        self._direct = app
+        for one in reversed(middleware):
+            self._direct = one.cls(self._direct, *one.args, **one.kwargs)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        current_scope.set(scope)
+        if _lacks_host(scope):
+            await PlainTextResponse("Invalid host header", 400)(scope, receive, send)
+        elif (
+            scope["type"] == "http"
+            and route_path(scope) == self._path
+            and not (self._page and _opens_page(scope))
+        ):
+            await self._direct(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+
+def _opens_page(scope: Scope) -> bool:
+    """Whether a browser opens the path itself: it asks for HTML first, and sends no operation."""
+    if scope["method"] != "GET" or scope["query_string"]:
+        return False
+    return request_headers(scope).get("accept", "").startswith("text/html")
