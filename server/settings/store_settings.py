@@ -12,7 +12,7 @@ DATABASE = "penstock.db"
 
 
 class StoreSettings(BaseSettings):
-    """Where items and files are kept, and how they are reached."""
+    """The places of items and files, and the ways to reach them."""
 
     data_dir: Path = Field(
         Path("data"),
