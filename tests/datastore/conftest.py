@@ -1,4 +1,4 @@
-"""The fixtures of the conformance suite: a fresh, empty table of each implementation in turn."""
+"""The fixtures of the datastore: a fresh, empty table of each implementation, and a clock."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
+from tests.support.sample_resources import Watch
 from tests.support.stores import open_files, open_table, skip_reason
 
 
@@ -29,3 +30,8 @@ async def table(implementation: str, tmp_path: Path) -> AsyncIterator[Table]:
 async def store(table: Table, tmp_path: Path) -> AsyncIterator[Store]:
     async with open_files(tmp_path) as files:
         yield Store(table, files=files)
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()

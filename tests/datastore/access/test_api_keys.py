@@ -41,11 +41,6 @@ ABSENT = "018f3b6e-0000-7000-8000-000000000001"
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 async def store(table: Table, watch: Watch) -> Store:
     store = Store(table, Clock(now=watch))
     await create_groups(store)

@@ -22,11 +22,6 @@ async def files(tmp_path: Path) -> AsyncIterator[LocalFiles]:
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 def store(table: Table, files: LocalFiles, watch: Watch) -> Store:
     return Store(table, clock=Clock(watch), files=files)
 

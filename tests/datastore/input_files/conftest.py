@@ -4,11 +4,11 @@ import pytest
 
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
-from tests.datastore.executions.conftest import files, store, watch
+from tests.datastore.executions.conftest import files, store
 from tests.datastore.kept_rows.plants import keep_plants
 from tests.support.sample_resources import create_groups
 
-__all__ = ["files", "pipeline", "store", "watch"]
+__all__ = ["files", "pipeline", "store"]
 
 
 @pytest.fixture

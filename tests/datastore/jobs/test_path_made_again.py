@@ -58,11 +58,6 @@ AMOUNTS = {"QG", "QU", "FU"}
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 async def store(table: Table, tmp_path: Path, watch: Watch) -> AsyncIterator[Store]:
     async with open_files(tmp_path) as files:
         yield Store(table, clock=Clock(watch), files=files)

@@ -24,11 +24,6 @@ pytestmark = on_sqlite
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 def told() -> list[JobReport]:
     return []
 

@@ -25,11 +25,6 @@ ALL = Window(size=100)
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 def store(table: Table, watch: Watch) -> Store:
     return Store(table, Clock(now=watch))
 

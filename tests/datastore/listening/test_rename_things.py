@@ -32,11 +32,6 @@ MBID = "0192f0c1-7b7e-7000-8000-000000000001"
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 def store(table: Table, watch: Watch) -> Store:
     return Store(table, Clock(now=watch))
 

@@ -33,11 +33,6 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 def store(table: Table, watch: Watch) -> Store:
     return Store(table, Clock(now=watch))
 

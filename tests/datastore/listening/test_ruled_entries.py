@@ -27,11 +27,6 @@ STARRED = TrackFilter(favourite=True)
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 def store(table: Table, watch: Watch) -> Store:
     return Store(table, Clock(now=watch))
 

@@ -39,7 +39,7 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import USA, Watch, caller, create_groups, on_sqlite
+from tests.support.sample_resources import USA, Watch, caller, on_sqlite
 from tests.support.table_interceptors import InterceptedTable, TracedTable
 
 LAKE = ManifestName(USA, "Lake")
@@ -49,11 +49,6 @@ BEGINNING, NOW = ConsumerStart.BEGINNING, ConsumerStart.NOW
 @pytest.fixture
 def store(table: Table) -> Store:
     return Store(table, Clock(now=Watch()))
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 async def runs_of(session: Session, manifest: ManifestName = LAKE) -> list[Run]:

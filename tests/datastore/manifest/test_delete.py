@@ -1,8 +1,5 @@
 """A deleted run leaves its lists, its manifest and its history; only its fence is kept."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from penstock.datastore.clock import Clock
@@ -11,7 +8,6 @@ from penstock.datastore.manifest.import_runs import SourceItem
 from penstock.datastore.manifest.records import RunState
 from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat
-from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
@@ -28,7 +24,7 @@ from tests.datastore.manifest.sample_runs import (
     run_faults,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import Watch, create_groups, on_sqlite
+from tests.support.sample_resources import Watch, on_sqlite
 from tests.support.table_interceptors import InterruptedTable
 
 NOW = 1660175720
@@ -37,25 +33,8 @@ GRAVE = "RH:0000000001"
 
 
 @pytest.fixture
-async def files(tmp_path: Path) -> AsyncIterator[Files]:
-    opened = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 def store(table: Table, watch: Watch, files: Files) -> Store:
     return Store(table, Clock(now=watch), files=files, bucket_name="stage")
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 async def test_a_deleted_run_leaves_no_more_than_its_fence_and_can_be_discovered_anew(

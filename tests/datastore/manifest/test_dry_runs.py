@@ -1,8 +1,6 @@
 """Dry runs answer what a change would do, or why it would do nothing, and write nothing."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +36,6 @@ from penstock.datastore.manifest.transitions import (
     Transition,
     Unskip,
 )
-from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import Role
@@ -58,23 +55,11 @@ from tests.datastore.manifest.sample_runs import (
     one_chunk,
 )
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import USA, Watch, caller, create_groups, on_sqlite
+from tests.support.sample_resources import USA, Watch, caller, on_sqlite
 
 SAVED_TO = "s3://penstock/snow/run=1/"
 THERE = OutputLocation(saved_to=SAVED_TO)
 FOUND = Discovery(run_id=RUN_ID, added_by="t", tags=(Tag(key="country", value="de"),))
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-async def files(tmp_path: Path) -> AsyncIterator[Files]:
-    opened = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture
@@ -88,11 +73,6 @@ def store(table: Table, files: Files, watch: Watch, reports: list[RunReport]) ->
     return Store(
         table, clock, files=files, bucket_name="penstock", shards=1, watch_run=reports.append
     )
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 CHANGES: list[tuple[RunState, Transition]] = [

@@ -1,7 +1,5 @@
 """Folders of the bucket are compared with runs, on both stores, and become runs if wanted."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,6 @@ from penstock.datastore.manifest.labels import MAX_TAGS
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import Action, ManifestName, RunName, RunState
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import ROOT, Role
@@ -32,13 +29,6 @@ from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import SUPER, USA, caller, create_groups, on_sqlite
 
 LIKE = Discovery(run_id="-", added_by="t", pipeline="web", batch="day")
-
-
-@pytest.fixture
-async def files(tmp_path: Path) -> AsyncIterator[Files]:
-    opened = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

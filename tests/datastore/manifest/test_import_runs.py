@@ -40,7 +40,7 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import EU, USA, caller, create_groups, on_sqlite, walk
+from tests.support.sample_resources import EU, USA, caller, on_sqlite, walk
 from tests.support.stores import (
     REGION,
     aws_environment,
@@ -49,11 +49,6 @@ from tests.support.stores import (
     skip_reason,
 )
 from tests.support.table_interceptors import TracedTable
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 def typed_item(item: Mapping[str, Any]) -> dict[str, Any]:

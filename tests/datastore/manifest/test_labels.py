@@ -28,7 +28,7 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import USA, Watch, caller, create_groups, on_sqlite, tags
+from tests.support.sample_resources import USA, Watch, caller, on_sqlite, tags
 from tests.support.table_interceptors import TracedTable
 
 GERMAN, FRENCH = tags("Country=de", "country=fr")
@@ -38,11 +38,6 @@ HOURLY = Tag(key="load", value="web/Hourly")
 @pytest.fixture
 def store(table: Table) -> Store:
     return Store(table, Clock(now=Watch()))
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 async def list_runs(session: Session, **choice: Any) -> list[str]:

@@ -38,7 +38,7 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import create_groups, on_sqlite
+from tests.support.sample_resources import on_sqlite
 
 SEEN_AS = {
     RunState.NEW: "NEW",
@@ -47,11 +47,6 @@ SEEN_AS = {
     RunState.LOADING: "PROCESSED",
     RunState.LOADED: "LOADED",
 }
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 async def states_seen(store: Store) -> dict[str, tuple[str | None, list[str]]]:

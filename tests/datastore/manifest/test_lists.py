@@ -44,16 +44,6 @@ SECOND = timedelta(seconds=1)
 STATES = tuple(RunState)
 
 
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def store(table: Table, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch))
-
-
 async def fill(session: Session, watch: Watch, count: int) -> list[Run]:
     """Discover runs, one or two a second, in various states; oldest first."""
     runs = []

@@ -4,7 +4,6 @@ from functools import partial
 
 import pytest
 
-from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import ManifestName, RunName, RunState
@@ -14,7 +13,6 @@ from penstock.datastore.roles import ROOT, GroupPath, Role
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
-from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import (
     NAME,
     RUN_ID,
@@ -30,7 +28,6 @@ from tests.support.sample_resources import (
     EU,
     NORTHWEST,
     USA,
-    Watch,
     caller,
     create_groups,
     on_sqlite,
@@ -38,21 +35,6 @@ from tests.support.sample_resources import (
 )
 
 WORKER = caller({USA: Role.CONTRIBUTOR})
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def store(table: Table, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch))
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 async def test_a_manifest_is_made_by_its_first_run_and_counts_them(

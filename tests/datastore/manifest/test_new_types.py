@@ -4,30 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
 from penstock.datastore.manifest.transitions import Fail, MarkLoaded, MarkProcessed, Skip
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
-from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import LOAD, SNOW, TRANSFORM, claim, discover, run_name
-from tests.support.sample_resources import SUPER, Watch, caller, create_groups, on_sqlite
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def store(table: Table, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch))
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
+from tests.support.sample_resources import SUPER, Watch, caller, on_sqlite
 
 
 async def process(session: Session, watch: Watch, number: int, *types: str) -> None:

@@ -1,8 +1,6 @@
 """Stuck runs are recovered, reset or deleted, depending on the content of their folder."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +21,6 @@ from penstock.datastore.manifest.records import Action, RunState
 from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.runs import folder_in_stage
 from penstock.datastore.manifest.transitions import Fail
-from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
 from penstock.datastore.roles import Role
 from penstock.datastore.session import Session
@@ -46,7 +43,7 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import EU, USA, Watch, caller, create_groups, on_sqlite, walk
+from tests.support.sample_resources import EU, USA, Watch, caller, on_sqlite, walk
 
 NOW = 1660175720
 AT_STAGE = OutputLocation(stage="s3://stage/snow")
@@ -54,25 +51,8 @@ THERE = OutputLocation(saved_to=SAVED_TO)
 
 
 @pytest.fixture
-async def files(tmp_path: Path) -> AsyncIterator[Files]:
-    opened = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 def store(table: Table, watch: Watch, files: Files) -> Store:
     return Store(table, Clock(now=watch), files=files, bucket_name="stage")
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 async def write_success(files: Files, folder: str = "snow/run=2018-12-11-00-00-00/") -> None:

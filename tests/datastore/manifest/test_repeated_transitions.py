@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LeaseHeld, LeaseLost, Unavailable
 from penstock.datastore.manifest.records import RunState
 from penstock.datastore.manifest.transitions import (
@@ -19,7 +18,6 @@ from penstock.datastore.manifest.transitions import (
 from penstock.datastore.roles import Role
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import (
     LOAD,
     NAME,
@@ -34,25 +32,10 @@ from tests.datastore.manifest.sample_runs import (
     run_faults,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import USA, Watch, caller, create_groups, on_sqlite
+from tests.support.sample_resources import USA, Watch, caller, on_sqlite
 from tests.support.table_interceptors import InterceptedTable, InterruptedTable
 
 WORKER = caller({USA: Role.CONTRIBUTOR})
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def store(table: Table, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch))
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 @on_sqlite

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.clock import Clock
 from penstock.datastore.errors import (
     IllegalState,
     Invalid,
@@ -23,7 +22,6 @@ from penstock.datastore.roles import Role
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
-from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import (
     LOAD,
     NAME,
@@ -38,26 +36,11 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import USA, Watch, caller, create_groups, on_sqlite
+from tests.support.sample_resources import USA, Watch, caller, on_sqlite
 from tests.support.table_interceptors import TracedTable
 
 RULES = RetryRules(max_attempts=3, first_delay=60, longest_delay=100)
 KEY = "018f3b6e-0000-7000-8000-000000000001-1"
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def store(table: Table, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch))
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 async def fail(session: Session, run: Run, error: str = "disk full") -> Run:

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import ManifestName, RunName, RunState
@@ -22,26 +21,9 @@ from penstock.datastore.manifest.transitions import (
 )
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import NAME, SNOW, TRANSFORM, claim, discover, run_name
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import USA, Watch, create_groups, on_sqlite, walk
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def store(table: Table, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch))
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
-
+from tests.support.sample_resources import USA, on_sqlite, walk
 
 LONG = "x" * 8193
 

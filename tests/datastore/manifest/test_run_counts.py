@@ -17,15 +17,10 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key, Table, Update
 from tests.datastore.manifest.sample_runs import SNOW, discover, run_faults, run_name
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import USA, create_groups, on_sqlite, walk, without_moto
+from tests.support.sample_resources import USA, on_sqlite, walk, without_moto
 
 MANIFEST = Key("RM:/usa", "RM:snowplow")
 SHARDS = "RC:/usa#snowplow"
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 async def recount(table: Table) -> list[CountDifference]:

@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 
-from penstock.datastore.clock import Clock
 from penstock.datastore.errors import AlreadyLoaded, LeaseHeld, LeaseLost, RunSkipped
 from penstock.datastore.manifest.records import Action, ManifestName, RunState
 from penstock.datastore.manifest.runs import Discovery
@@ -23,7 +22,7 @@ from penstock.datastore.roles import Role
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
-from penstock.datastore.table.port import Key, Table
+from penstock.datastore.table.port import Key
 from tests.datastore.manifest.sample_runs import (
     LOAD,
     NAME,
@@ -40,27 +39,12 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import USA, Watch, caller, create_groups, on_sqlite, walk
+from tests.support.sample_resources import USA, Watch, caller, on_sqlite, walk
 from tests.support.table_interceptors import TracedTable
 
 NOW = 1660175720
 PK = "R:/usa#snowplow:enriched/archive/run=2018-12-11-00-00-00/"
 WORKER = caller({USA: Role.CONTRIBUTOR})
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-def store(table: Table, watch: Watch) -> Store:
-    return Store(table, Clock(now=watch))
-
-
-@pytest.fixture
-async def session(store: Store) -> Session:
-    return await create_groups(store)
 
 
 async def test_a_run_is_kept_under_the_names_of_the_document(

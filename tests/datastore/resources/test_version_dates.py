@@ -40,11 +40,6 @@ Step = int | str | None
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 def timed(store: Store, watch: Watch) -> Store:
     return replace(store, clock=Clock(watch))
 

@@ -22,9 +22,8 @@ from penstock.server.runtime.dask_transport import PartFailed
 from penstock.transform.csv_records import RecordSpan
 from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.outcome import RowCounts
-from tests.datastore.conftest import implementation, table
+from tests.datastore.conftest import implementation, table, watch
 from tests.datastore.dataset_loads.sample_loads import index_always, loaded_dataset
-from tests.datastore.executions.conftest import watch
 from tests.datastore.executions.lookup_pipelines import lookup_pipeline, lookup_transformer
 from tests.datastore.executions.sample_executions import (
     current_execution,

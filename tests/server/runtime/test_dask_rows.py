@@ -19,8 +19,7 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Pipeline, RowKeeping
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Page, Query, Table
-from tests.datastore.conftest import implementation, table
-from tests.datastore.executions.conftest import watch
+from tests.datastore.conftest import implementation, table, watch
 from tests.datastore.executions.sample_executions import (
     current_execution,
     pipeline_in,

@@ -20,10 +20,5 @@ async def files(tmp_path: Path) -> AsyncIterator[Files]:
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
 def store(table: Table, files: Files, watch: Watch) -> Store:
     return Store(table, Clock(now=watch), files=files)
