@@ -54,7 +54,7 @@ def input_key(execution: Execution) -> str:
 
 def table_key(execution: Execution) -> str:
     """The key of the input as CSV, for an input of another kind."""
-    return f"{_execution_folder(execution)}/table.csv"
+    return f"{_execution_folder(execution)}/table{_claim_part(execution)}.csv"
 
 
 def read_key(execution: Execution) -> str:
@@ -63,16 +63,16 @@ def read_key(execution: Execution) -> str:
 
 
 def output_key(execution: Execution) -> str:
-    """The key of the output; what a worker elsewhere made has the number of its claim.
+    """The key of the output; it has the number of the claim, but for the first one of a server.
 
-    So a copy into place that outlasts its claim never replaces what the next worker made.
+    So what a worker writes or copies after it lost its claim never replaces what the next one made.
     """
     return f"{_execution_folder(execution)}/output{_claim_part(execution)}.txt"
 
 
 def parquet_key(execution: Execution) -> str:
     """The key of the output as Parquet, where that was asked for."""
-    return f"{_execution_folder(execution)}/output.parquet"
+    return f"{_execution_folder(execution)}/output{_claim_part(execution)}.parquet"
 
 
 def errors_key(execution: Execution) -> str:
@@ -81,7 +81,7 @@ def errors_key(execution: Execution) -> str:
 
 
 def _claim_part(execution: Execution) -> str:
-    """The number of the claim in a name; a server that claims it later writes without one."""
+    """The number of the claim in a name; the first claim, if it is of a server, has none."""
     is_latest = execution.placed is not None and execution.placed == execution.fence
     return f".{execution.placed}" if is_latest else ""
 
@@ -91,15 +91,23 @@ def place_files(execution: Execution) -> Execution:
     return replace(execution, placed=execution.fence)
 
 
-def _lost_places(execution: Execution) -> list[str]:
-    """The keys of what workers elsewhere of earlier claims put into their places."""
+def place_own_files(execution: Execution) -> Execution:
+    """The execution with the place for what the worker of a server makes of its claim."""
+    return replace(execution, placed=execution.fence if execution.fence > 1 else None)
+
+
+def lost_keys(execution: Execution) -> list[str]:
+    """The keys of what workers of earlier claims put into their places."""
+    if execution.fence <= 1:
+        return []
     fences = range(max(1, execution.fence - EARLIER_CLAIMS), execution.fence)
     places = [place_files(replace(execution, fence=fence)) for fence in fences]
-    return [key for place in places for key in (output_key(place), errors_key(place))]
+    first = replace(execution, placed=None)
+    return [key for place in (first, *places) for key in written_keys(place)]
 
 
 def written_keys(execution: Execution) -> tuple[str, ...]:
-    """The keys of all files that workers of the server write."""
+    """The keys of all files that the worker of a server writes in its place."""
     output, errors = output_key(execution), errors_key(execution)
     return output, errors, table_key(execution), parquet_key(execution)
 
@@ -162,7 +170,7 @@ async def delete_staged_files(files: Files, execution: Execution) -> None:
 
     What those before it put into place goes as well.
     """
-    for key in (*staged_keys(execution), *_lost_places(execution)):
+    for key in (*staged_keys(execution), *lost_keys(execution)):
         await files.delete(key)
 
 

@@ -80,8 +80,8 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     `rows_commit` is the last commit that added its rows to those that the pipeline keeps, and
     `rows_first` the first of them if there were several; `rows_by_group` says that these belong to
     the groups that an output names. One that `writes_dataset` makes the next version of one;
-    `dataset_id` and `dataset_version` name what it made. `placed` is the claim of the worker
-    elsewhere that ended it, whose files have a place of their own.
+    `dataset_id` and `dataset_version` name what it made. `placed` is the claim that ended it, if
+    its files have a place of their own: that of a worker elsewhere, or not the first of a server.
     """
 
     id: str

@@ -201,7 +201,11 @@ FORMS: Final[Sequence[RowForm]] = (
     ),
     RowForm(25, "Outputs have timestamps in ISO 8601.", _puts_within("transformer", "timestamps")),
     RowForm(26, "Playlists have rules in place of entries.", _rules_playlist),
-    RowForm(27, "Files of external workers lie in places of their claims.", _places_files),
+    RowForm(
+        27,
+        "Files of later or external claims lie in places of their own.",
+        _places_files,
+    ),
 )
 
 

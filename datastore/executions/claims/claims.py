@@ -203,8 +203,10 @@ class Claims:
     def end_writes(self, claimed: Execution, ended: Execution) -> list[Write]:
         """The writes of the final state; they raise ClaimLost if the claim is lost."""
         # Heartbeats may have changed the counts meanwhile, and a runner knows its input better than
-        # the table; all final counts are written.
-        before = msgspec.structs.replace(with_counts(claimed, UNKNOWN_COUNTS), table_bytes=-1)
+        # the table; all final counts are written, and the place of the files is written only here.
+        before = msgspec.structs.replace(
+            with_counts(claimed, UNKNOWN_COUNTS), table_bytes=-1, placed=None
+        )
         guard = TransitionGuard(_still_held(claimed), _claim_lost_error)
         writes = transition_writes(before, ended, self._end_event(claimed, ended), guard)
         if ended.state is ExecutionState.SUCCESS and ended.digest is not None:

@@ -15,7 +15,13 @@ from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.executions.claims.claims import ClaimLost, Claims, with_end_state
 from penstock.datastore.executions.claims.turns import KeptPlace, claimable_in_turn
-from penstock.datastore.executions.files import end_earlier_uploads, written_keys
+from penstock.datastore.executions.files import (
+    end_earlier_uploads,
+    lost_keys,
+    place_own_files,
+    written_keys,
+)
+from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.removal import delete_orphaned_files
 from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE, RowEngine
@@ -90,6 +96,7 @@ class ExecutionWorker:
             logger.warning("the execution %s is no longer ours: %s", claimed.id, lost)
             self._claims.report_lost(claimed, lost.reason)
             await self._delete_orphaned_files(claimed)
+            await self._delete_late_files(claimed)
         except Unavailable as error:
             logger.warning("the execution %s waits: %s", claimed.id, error.message)
             await self._release_with_delay(claimed, error.message)
@@ -106,7 +113,7 @@ class ExecutionWorker:
 
     async def _run_with_heartbeats(self, claimed: Execution) -> None:
         if claimed.attempts > 1:
-            for key in written_keys(claimed):
+            for key in (*lost_keys(claimed), *written_keys(place_own_files(claimed))):
                 await self.files.drop_unfinished(key)
         work = ExecutionRunner(
             self.table,
@@ -115,7 +122,7 @@ class ExecutionWorker:
             self.rules,
             self.tables,
             self.engine,
-            claimed,
+            place_own_files(claimed),
             DatasetOutput(
                 self.table, self.files, self.clock, self.quotas, self.shards, self.dataset_limits
             ),
@@ -151,6 +158,14 @@ class ExecutionWorker:
     async def _delete_orphaned_files(self, ended: Execution) -> None:
         with suppress(PenstockError):
             await delete_orphaned_files(self.table, self.files, ended)
+
+    async def _delete_late_files(self, claimed: Execution) -> None:
+        """Delete what was written after the claim was lost, if another one was made since."""
+        with suppress(PenstockError):
+            found = await find_execution(self.table, claimed.id)
+            if found is not None and found.fence > claimed.fence:
+                for key in written_keys(place_own_files(claimed)):
+                    await self.files.delete(key)
 
     async def _release_with_delay(self, claimed: Execution, reason: str) -> None:
         """Release the claim with a delay that doubles with each attempt, and say why it waits."""

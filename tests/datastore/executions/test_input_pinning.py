@@ -397,8 +397,9 @@ async def test_an_input_of_another_size_than_the_confirmed_one_is_not_processed(
     files.more = None
     watch.move(timedelta(minutes=5))
     assert await lying.execution_worker("w").run_one()
-    assert (await current_execution(store, made)).state == "success"
-    assert await read_content(store.files, output_key(made)) == OUTPUT
+    after = await current_execution(store, made)
+    assert after.state == "success"
+    assert await read_content(store.files, output_key(after)) == OUTPUT
 
 
 class GrowingStat(ForwardingFiles):

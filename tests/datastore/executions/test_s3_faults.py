@@ -183,7 +183,7 @@ async def test_an_outage_is_waited_for(
     watch.move(timedelta(seconds=3))
     assert await far.execution_worker("w").run_one()
     assert (await current_execution(far, made)).state == "success"
-    assert await read_content(far.files, output_key(made)) == OUTPUT
+    assert await read_content(far.files, output_key(await current_execution(far, made))) == OUTPUT
 
 
 async def test_the_parts_of_a_dead_worker_are_taken_away_by_its_heir(

@@ -1,13 +1,15 @@
 """Executions end correctly when workers die, hang or are cancelled, or a store is down."""
 
 import asyncio
+from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.executions.files import output_key
+from penstock.datastore.executions.claims.claims import Claims
+from penstock.datastore.executions.files import errors_key, output_key
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.objects.port import Chunks, Files
 from penstock.datastore.records import Pipeline
@@ -27,7 +29,7 @@ from tests.datastore.executions.worker_death import (
     MortalTable,
     WriteAllowance,
 )
-from tests.support.consistency_check import faults
+from tests.support.consistency_check import contents, faults
 from tests.support.patience import HUNG_SECONDS
 from tests.support.sample_resources import Watch, on_sqlite
 from tests.support.table_interceptors import ProcessDied
@@ -55,13 +57,62 @@ async def test_wherever_a_worker_dies_the_next_one_finishes(
         await store.execution_worker("heir").run_all()
         after = await current_execution(store, made)
         assert (after.state, after.rows) == ("success", 4)
-        output = await read_content(store.files, output_key(made))
+        output = await read_content(store.files, output_key(after))
         assert output == OUTPUT + b"%d,%s\r\n" % (
             2 * calls,
             str(calls / 2).removesuffix(".0").encode(),
         )
         assert await faults(store.table) == []
     assert deaths >= 9
+
+
+class PausedFiles(ForwardingFiles):
+    """The files of a worker that is paused before its output, which differs, is stored."""
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self.go, self.begun = asyncio.Event(), asyncio.Event()
+        self.late = list[str]()
+
+    async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
+        content = [chunk async for chunk in chunks] + [b"late\r\n"]
+        self.begun.set()
+        await self.go.wait()
+        self.late.append(key)
+
+        async def again() -> AsyncIterator[bytes]:
+            for chunk in content:
+                yield chunk
+
+        return await super().write(key, again(), content_type=content_type)
+
+
+@pytest.mark.parametrize("claims_before", [0, 1])
+async def test_a_worker_that_was_paused_beyond_its_claim_publishes_nothing(
+    store: Store, pipeline: Pipeline, watch: Watch, claims_before: int
+) -> None:
+    made = await ready_execution(store, pipeline)
+    claims = Claims(store.table, store.clock, store.execution_rules)
+    for _ in range(claims_before):
+        assert await claims.claim(await current_execution(store, made), "x") is not None
+        watch.move(MINUTES)
+    paused = PausedFiles(store.files)
+    late = asyncio.create_task(replace(store, files=paused).execution_worker("late").run_one())
+    async with asyncio.timeout(HUNG_SECONDS):
+        await paused.begun.wait()
+    watch.move(MINUTES)
+    assert await store.execution_worker("heir").run_all() == 1
+    before = await contents(store.table)
+    ended = await current_execution(store, made)
+    keys = await store.files.list(f"pipelines/{pipeline.id}/")
+    paused.go.set()
+    assert await late
+    assert paused.late, "it stored something, too late"
+    assert await contents(store.table) == before
+    assert await read_content(store.files, output_key(ended)) == OUTPUT
+    assert b"late" not in (await read_content(store.files, errors_key(ended)) or b"")
+    assert await store.files.list(f"pipelines/{pipeline.id}/") == keys
+    assert await faults(store.table) == []
 
 
 class WaitingFiles(ForwardingFiles):

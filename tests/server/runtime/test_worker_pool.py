@@ -191,7 +191,7 @@ async def test_a_killed_worker_is_noticed_and_its_run_finished_by_the_next(
     await asyncio.wait([running])
     await pool.stop()
     assert (over.state, over.fence, over.rows) == ("success", 2, 240_000)
-    assert await read_content(store.files, output_key(made)) == LONG_OUTPUT
+    assert await read_content(store.files, output_key(over)) == LONG_OUTPUT
     assert pool.processes == ()
     assert await faults(store.table) == []
 
