@@ -11,6 +11,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from penstock.datastore.table.forwarding import ForwardingTable
 from penstock.datastore.table.pages import Queryable
 from penstock.datastore.table.port import (
     Batch,
@@ -120,10 +121,10 @@ class report_call:  # noqa: N801 - reads as a word at its uses
             end()
 
 
-class InstrumentedTable:
+class InstrumentedTable(ForwardingTable):
     """A table that reports every call to each of the `watchers`."""
 
-    __slots__ = ("_table", "_watchers")
+    __slots__ = ("_watchers",)
 
     def __init__(self, table: Table, watchers: Sequence[WatchCall]) -> None:
         self._table = table
@@ -156,18 +157,6 @@ class InstrumentedTable:
         with report_call(StoreCall("write", len(operations)), self._watchers) as call:
             call.units = await self._table.write(operations)
             return call.units
-
-    async def ping(self) -> None:
-        await self._table.ping()
-
-    async def create(self) -> None:
-        await self._table.create()
-
-    async def verify(self) -> list[str]:
-        return await self._table.verify()
-
-    async def close(self) -> None:
-        await self._table.close()
 
 
 class Units(msgspec.Struct):
@@ -207,13 +196,13 @@ class NoPayments:
 NO_PAYMENTS: Final = NoPayments()
 
 
-class MeteredTable:
+class MeteredTable(ForwardingTable):
     """A table that adds the units of every call to `units`, also of failed conditions.
 
     `payments` learn of each call, and may refuse it.
     """
 
-    __slots__ = ("_payments", "_table", "units")
+    __slots__ = ("_payments", "units")
 
     def __init__(
         self, table: Table, units: Units | None = None, payments: Payments = NO_PAYMENTS
@@ -263,18 +252,6 @@ class MeteredTable:
         units = await self._table.write(operations)
         self.units.wcu += units
         return units
-
-    async def ping(self) -> None:
-        await self._table.ping()
-
-    async def create(self) -> None:
-        await self._table.create()
-
-    async def verify(self) -> list[str]:
-        return await self._table.verify()
-
-    async def close(self) -> None:
-        await self._table.close()
 
 
 class MeteredQueries:

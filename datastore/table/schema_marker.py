@@ -8,6 +8,7 @@ from typing import Final
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.records import StoredRecord
+from penstock.datastore.table.forwarding import ForwardingTable
 from penstock.datastore.table.items import attributes_of, load
 from penstock.datastore.table.layout import KINDS, LISTED, SCHEMA_MARKER
 from penstock.datastore.table.port import (
@@ -114,7 +115,7 @@ def check_release(marker: SchemaMarker, release: Release, *, writes: bool) -> No
         raise TooOld(release, marker.minimum_writer, "write")
 
 
-class GuardedTable:
+class GuardedTable(ForwardingTable):
     """A table that refuses what the marker does not allow to this release.
 
     The marker is read before the first call, and again when it is `seconds` old; `now` is a clock
@@ -166,12 +167,6 @@ class GuardedTable:
     async def create(self) -> None:
         await self._table.create()
         await place_marker(self._table, self._release)
-
-    async def verify(self) -> list[str]:
-        return await self._table.verify()
-
-    async def close(self) -> None:
-        await self._table.close()
 
     async def _demand(self, operations: Sequence[Operation]) -> None:
         """Raise the marker's minimum before rows of a form that it does not name are written."""

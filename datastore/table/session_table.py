@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, NamedTuple
 
+from penstock.datastore.table.forwarding import ForwardingTable
 from penstock.datastore.table.keys import SEPARATOR
 from penstock.datastore.table.layout import GRANT, LISTED, OWNED, ROWS, Row
 from penstock.datastore.table.port import (
@@ -48,7 +49,7 @@ class ReadConsistency:
 OWN_WRITES: Final = ReadConsistency()
 
 
-class SessionTable:
+class SessionTable(ForwardingTable):
     """A table whose reads show what the session has written, and what it is told was written.
 
     An index is always read eventually consistently. Its pages are corrected by the rows written
@@ -56,7 +57,7 @@ class SessionTable:
     session itself wrote, and `has_written` tells whether it wrote anything.
     """
 
-    __slots__ = ("_consistent", "_known", "_listed", "_read", "_table", "has_written", "written")
+    __slots__ = ("_consistent", "_known", "_listed", "_read", "has_written", "written")
 
     def __init__(self, table: Table, reads: ReadConsistency = OWN_WRITES) -> None:
         self._table = table
@@ -97,18 +98,6 @@ class SessionTable:
         units = await self._table.write(operations)
         self.has_written = True
         return units
-
-    async def ping(self) -> None:
-        await self._table.ping()
-
-    async def create(self) -> None:
-        await self._table.create()
-
-    async def verify(self) -> list[str]:
-        return await self._table.verify()
-
-    async def close(self) -> None:
-        await self._table.close()
 
     def _note(self, operations: Sequence[Operation]) -> None:
         """Note what is about to be written: a write that fails may have happened."""
