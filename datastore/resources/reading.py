@@ -287,13 +287,13 @@ class Listing(Generic[R]):
         while more and not (examined and travel.budget.exhausted):
             found = await travel.search(examined, _matches_at_once(listed, VISITED_AT_ONCE))
             known = {} if listed.filters_records else found.tags
-            carried = {id: known[id] for id in found.ids if id in known}
-            bare = [id for id in found.ids if id not in carried]
+            bare = [id for id in found.ids if id not in known]
             for record in await self._reading_of(travel).many(bare, projection=MATCH_FIELDS):
                 if not isinstance(record, NotFound) and travel.confirms(record):
                     visit(record.id, tags.tag_map(record.tags))
-            for id, tag_set in carried.items():
-                visit(id, {key: value for key, value in tag_set.items() if key != tags.NAME})
+            for id in found.ids:
+                if id in known:
+                    visit(id, tags.without_name(known[id]))
             examined, more = found.examined, found.more
         return not more
 

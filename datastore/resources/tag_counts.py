@@ -124,7 +124,10 @@ class TagCounter(Generic[R]):
 
         def tally(id: str, tags: Mapping[str, str]) -> None:
             for place, is_deeper in places.of(tags):
-                totals.setdefault(place, _Total(id)).add(id, is_deeper=is_deeper)
+                total = totals.get(place)
+                if total is None:
+                    total = totals[place] = _Total(id)
+                total.add(id, is_deeper=is_deeper)
 
         is_complete = await self.listing.visit_tags(listed, tally)
         return CountedTags(self.listing.reading, is_complete, totals)

@@ -4,7 +4,6 @@ It reads streams of postings sorted by id, and as few postings as possible.
 """
 
 import asyncio
-from collections import ChainMap
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -393,7 +392,13 @@ class _ScanMerge:
         if unfinished and len(ids) < self._limit:
             examined = self._rearmost_position(unfinished)
         more = bool(unfinished) or len(decided) > self._limit
-        return SearchPage(ids, examined, more, ChainMap(*(scan.tags for scan in self._scans)))
+        return SearchPage(ids, examined, more, self._known_tags())
+
+    def _known_tags(self) -> Mapping[str, Mapping[str, str]]:
+        known: dict[str, Mapping[str, str]] = {}
+        for scan in reversed(self._scans):
+            known |= scan.tags
+        return known
 
     def _known_matches(self) -> list[str]:
         matches = {match for scan in self._scans for match in scan.matches}
@@ -401,11 +406,12 @@ class _ScanMerge:
 
     def _decided_matches(self) -> list[str]:
         """The first matches between which no further match can be found."""
-        return [
-            match
-            for match in self._known_matches()[: self._limit + 1]
-            if all(scan.has_decided(match) for scan in self._scans)
-        ]
+        first = self._known_matches()[: self._limit + 1]
+        unfinished = [scan for scan in self._scans if not scan.ended]
+        if not unfinished:
+            return first
+        decided_to = self._rearmost_position(unfinished)
+        return [match for match in first if not self._order.is_ahead(match, decided_to)]
 
     def _rearmost_position(self, scans: Sequence[PostingScan]) -> str | None:
         positions = [scan.position for scan in scans]

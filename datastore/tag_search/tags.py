@@ -55,6 +55,13 @@ def tag_map(tags: Iterable[Tag]) -> dict[str, str]:
     return {comparison_form(tag.key): join_levels(value_levels(tag.value)) for tag in tags}
 
 
+def without_name(tags: Mapping[str, str]) -> Mapping[str, str]:
+    """The tags of a row that may carry the name of its resource as one."""
+    if NAME not in tags:
+        return tags
+    return {key: value for key, value in tags.items() if key != NAME}
+
+
 def fits_posting(tags: Mapping[str, object]) -> bool:
     """Whether each posting of a resource carries this tag set, as `tag_map` makes it.
 
@@ -63,7 +70,8 @@ def fits_posting(tags: Mapping[str, object]) -> bool:
     """
     if len(tags) > CARRIED_TAGS:
         return False
-    return sum(len(key) + len(str(value)) for key, value in tags.items()) <= CARRIED_CHARACTERS
+    characters = sum(map(len, tags)) + sum(map(len, map(str, tags.values())))
+    return characters <= CARRIED_CHARACTERS
 
 
 def tag_levels(tag: Tag) -> tuple[TagLevel, ...]:
