@@ -4,8 +4,11 @@ A unit is about the time of reading one object in a list. `python -m benchmarks.
 how long a unit of each kind of work takes.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
+
+from penstock.formula.functions.regex import literal_pattern_cost
 
 
 class StoreKind(StrEnum):
@@ -120,6 +123,17 @@ def formula_units(own: int, called: int = 0, calling: int = 1) -> int:
     number of the formulas.
     """
     return (own + called) // FORMULA_CHARACTERS + called * calling // CALLED_CHARACTERS
+
+
+def checking_units(formulas: Iterable[str]) -> int:
+    """Return the units of checking new formulas, with the patterns that stand in them."""
+    texts = tuple(formulas)
+    return formula_units(sum(map(len, texts))) + pattern_units(texts)
+
+
+def pattern_units(formulas: Iterable[str]) -> int:
+    """Return the units of compiling the regular expressions that stand in formulas."""
+    return text_units(sum(map(literal_pattern_cost, formulas)))
 
 
 def renaming_units(characters: int) -> int:

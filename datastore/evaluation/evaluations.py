@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import formula_units
+from penstock.datastore.access.work import checking_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import IllegalState, Invalid
 from penstock.datastore.evaluation.evaluator import PreparedFormula
@@ -72,7 +72,7 @@ class Evaluations:
         group = self.access.require_visible_group(group)
         await self.access.require_group(group)
         draft = _draft_calculation(group, formula, parameters, outputs)
-        self.access.work.spend_more(formula_units(len(formula)))
+        self.access.work.spend_more(checking_units([formula]))
         library = await read_visible_callees(self.access, CallOrigin.of(draft), formula)
         check = partial(calculation_problems, draft, library)
         if problems := await run_in_formula_thread(check):
@@ -86,14 +86,14 @@ class Evaluations:
             message = f"It is {latest.state.value}: it cannot be evaluated."
             raise IllegalState(message, latest.state.name)
         found = await Versions(CALCULATION, self.access).read_named(latest, version)
-        self.access.work.spend_more(formula_units(len(found.formula)))
+        self.access.work.spend_more(checking_units([found.formula]))
         library = await read_visible_callees(self.access, CallOrigin.of(found), found.formula)
         return found, await self._prepare(found, library, ("calculation",))
 
     async def _prepare(
         self, calculation: Calculation, library: CalledCalculations, path: tuple[str, ...]
     ) -> PreparedFormula:
-        self.access.work.owe(formula_units(library.length))
+        self.access.work.owe(checking_units(text for _, text in library.formulas()))
         signature = signature_of(calculation)
         around = Surroundings(
             signature.parameters, signature.output, library, within=signature.identity

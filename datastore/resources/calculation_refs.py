@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import formula_units
+from penstock.datastore.access.work import checking_units, formula_units, pattern_units
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.formulas.calculations import calculation_identity, signature_of
 from penstock.datastore.formulas.threads import run_in_formula_thread
@@ -137,11 +137,12 @@ async def read_callees(
     nothing is read. Raises LimitExceeded for more calculations, or deeper calls, than a formula may
     have. The account of the caller pays for the check of all these formulas.
     """
-    access.work.spend_more(formula_units(sum(map(len, formulas))))
+    access.work.spend_more(checking_units(formulas))
     calculation = saved if isinstance(saved, Calculation) else None
     search = _CallSearch(NameResolver(CALCULATION, access, calculation))
     called = await search.follow_calls(CallOrigin.of(saved), formulas)
     access.work.owe(formula_units(0, called.length, sum("#" in text for text in formulas)))
+    access.work.owe(pattern_units(text for _, text in called.formulas()))
     return called
 
 

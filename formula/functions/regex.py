@@ -22,6 +22,7 @@ _READ_COST: Final = 250  # units for a character of a pattern that is read
 _UNICODE_COST: Final = 10_000  # units for a class of hundreds of ranges, such as `\pL`
 _REPEAT_COST: Final = 100_000  # units for what grows by counted repetitions until it is too large
 _SCAN_RATE: Final = 64  # characters that RE2 scans for one unit
+_WIDE_REPEAT_COST: Final = 300_000  # the same where a class or letter case has hundreds of ranges
 # In instructions; the automaton of a pattern up to this size fits into MAX_REGEX_MEMORY.
 _MAX_SMALL_SIZE: Final = 18
 _CONTINUATION_BYTES: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
@@ -29,6 +30,7 @@ _CONTINUATION_BYTES: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN: Final = re.compile(r"[^\\.^$*+?()\[\]{}|]+")
 _UNICODE_CLASS: Final = re.compile(r"\\[pP]")
+_WIDE: Final = re.compile(r"\\[pP]|\(\?[a-zA-Z]*i")
 _COUNTED: Final = re.compile(r"\{\d")
 _UNBOUNDED: Final = re.compile(r"[*+]|,\}")
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -150,15 +152,28 @@ def _compile_once(pattern: str) -> tuple[int, Regex | str]:
 
     What cannot be compiled may take as long, and so stays in memory as well.
     """
-    units = (
-        _READ_COST * len(pattern)
-        + _UNICODE_COST * len(_UNICODE_CLASS.findall(pattern))
-        + _REPEAT_COST * bool(_COUNTED.search(pattern))
-    )
+    units = _READ_COST * len(pattern) + _compiling_cost(pattern, 1)
     try:
         return units, Regex(pattern)
     except Fault as refusal:
         return units, refusal.message
+
+
+def literal_pattern_cost(formula: str) -> int:
+    """Return the units, at most, of compiling the patterns that stand in a formula.
+
+    It is known before the formula is parsed. Reading the characters of patterns is not in it.
+    """
+    return _compiling_cost(formula, formula.upper().count("SPLIT"))
+
+
+def _compiling_cost(text: str, patterns: int) -> int:
+    """Return the units of compiling a text of so many patterns, without reading it."""
+    if not patterns:
+        return 0
+    repeated = min(patterns, len(_COUNTED.findall(text)))
+    repeat_cost = _WIDE_REPEAT_COST if _WIDE.search(text) else _REPEAT_COST
+    return _UNICODE_COST * len(_UNICODE_CLASS.findall(text)) + repeat_cost * repeated
 
 
 def _compile(pattern: str) -> _CompiledPattern:

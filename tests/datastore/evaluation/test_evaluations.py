@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded, NotFound
+from penstock.datastore.access.work import TEXT_WORK, formula_units
+from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded, NotFound, RateLimited
 from penstock.datastore.evaluation.evaluator import MAX_PARTS, MAX_ROWS, MAX_TEXT, EvaluatedRows
 from penstock.datastore.records import Calculation, Output, Parameter, State, ValueType
 from penstock.datastore.resources.dataset_prefetch import MAX_DATASETS, MAX_FIELDS
@@ -21,6 +22,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET
 from penstock.datastore.table.port import Update
 from penstock.formula.core.limits import MAX_BATCH_STEPS
+from penstock.formula.functions.regex import _compile_once
 from tests.datastore.datasets.sample_datasets import lookup_dataset, update_dataset
 from tests.support.processor_time import measure_yardstick
 from tests.support.sample_resources import (
@@ -465,3 +467,21 @@ async def test_an_explanation_owes_the_processor_time_of_what_it_calls(store: St
             await prepared.explain({"x": 1})
         owed.append(account.owed)
     assert owed[1] > owed[0] + 100
+
+
+async def test_patterns_are_paid_before_one_is_compiled(store: Store) -> None:
+    await create_groups(store)
+    calls = [f"SPLIT(:t, '{n}(\\pL{{20}}){{40}}')" for n in range(20)]
+    given, formula = parameters(t=ValueType.STRING), " + ".join(calls)
+    price = formula_units(len(formula)) + 20 * 310_000 // TEXT_WORK
+    poor, rich = Account(price - 1), Account(price)
+    compiled = _compile_once.cache_info().misses
+    refused = store.open_session(SUPER, poor)
+    with pytest.raises(RateLimited):
+        await refused.evaluations.prepare_draft(USA, formula, given, [TEXT])
+    with pytest.raises(RateLimited):
+        await save(refused, USA, "cut", formula, *given)
+    assert (poor.taken, _compile_once.cache_info().misses) == (0, compiled)
+    with pytest.raises(Invalid):
+        await store.open_session(SUPER, rich).evaluations.prepare_draft(USA, formula, given, [TEXT])
+    assert (rich.taken, _compile_once.cache_info().misses) == (price, compiled + 20)

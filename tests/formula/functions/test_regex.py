@@ -1,4 +1,5 @@
 import re
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
-from penstock.formula.functions.regex import Regex, regex
+from penstock.formula.functions.regex import Regex, literal_pattern_cost, regex
 
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\d", r"\W", "[a-c1-3]", r"\.", "^", "$"])
 NON_EMPTY = st.sampled_from(["a", "b", ".", "[ab]", r"\d", "ab", "(?:a|bc)", "(b|c.)"])
@@ -88,6 +89,34 @@ REFUSED = {
     r"\Qa\E": r"`\Q` is not understood",
     "a" * 201: "longer than 200 characters",
 }
+
+
+PRICED = {
+    r"a": 0,
+    r"\pL\PN": 20_000,
+    r"a{9}b{9}": 100_000,
+    r"\pL{20}": 310_000,
+    r"(?i)[^k]{20}": 300_000,
+    r"((?mi:[^k]){20}){40}": 300_000,
+}
+
+
+@pytest.mark.parametrize(("pattern", "cost"), PRICED.items())
+def test_a_pattern_costs_in_a_formula_what_it_costs_where_it_is_compiled(
+    pattern: str, cost: int
+) -> None:
+    work = WorkMeter()
+    with suppress(Fault):
+        regex(pattern, work)
+    assert work.take_spent() == 250 * len(pattern) + cost
+    assert literal_pattern_cost(f"SPLIT(:x, '{pattern}')") == cost
+
+
+def test_each_pattern_of_a_formula_costs_and_texts_without_one_are_free() -> None:
+    pattern = r"(\pL{20}){40}"
+    calls = [f"split(:x, '{n}{pattern}')" for n in range(40)]
+    assert literal_pattern_cost("+".join(calls)) == 40 * 310_000
+    assert literal_pattern_cost(f"'{pattern}'") == 0
 
 
 @pytest.mark.parametrize("pattern", REFUSED)
