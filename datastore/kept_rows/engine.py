@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 Connection: TypeAlias = "DuckDBPyConnection"
 T = TypeVar("T")
+
+logger = logging.getLogger("penstock.rows")
 
 MEMORY_BYTES: Final = 384_000_000
 """Bytes that one query may hold; the rest it writes to the disk."""
@@ -227,7 +230,25 @@ class _Query(Generic[T]):
             limit = "bytes of memory of a query over rows"
             raise LimitExceeded(limit, MEMORY_BYTES, MEMORY_BYTES + 1) from None
         except (duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException):
-            raise IllegalState("These rows cannot be read so.", "UNREADABLE_ROWS") from None
+            raise _unreadable_error() from None
+        except duckdb.Error as error:
+            if not _tells_of_damage(error):
+                raise
+            # The words of the engine may show values, and show the path of the copy.
+            logger.error("a file of rows is damaged: %s", type(error).__name__)
+            raise _unreadable_error() from None
+
+
+def _tells_of_damage(error: Exception) -> bool:
+    """Whether the engine found a damaged file: its reader of Parquet raises errors of no class."""
+    import duckdb  # noqa: PLC0415 - it comes with an extra
+
+    has_class = isinstance(error, duckdb.DatabaseError)
+    return isinstance(error, duckdb.InvalidInputException) or not has_class
+
+
+def _unreadable_error() -> IllegalState:
+    return IllegalState("These rows cannot be read so.", "UNREADABLE_ROWS")
 
 
 def open_database(folder: Path) -> Connection:
