@@ -152,7 +152,7 @@ async def _refuse_circle(access: Access, metric: Metric) -> SettledMetric:
         for n, one in enumerate(metric.inputs)
         if one.kind == METRIC.letter and one.id in circular
     ]
-    guards = [_standing_write(one) for one in reached.values()]
+    guards = [_guard_revision(one) for one in reached.values()]
     return SettledMetric(metric, problems, guards)
 
 
@@ -165,11 +165,12 @@ def _find_circular(metric: Metric, reached: Mapping[str, Metric]) -> set[str]:
     return circular
 
 
-def _standing_write(metric: Metric) -> Write:
+def _guard_revision(metric: Metric) -> Write:
+    """Fail the transaction if the metric has changed since it was read."""
     # An update without effect: ConditionCheck would need a permission of its own.
-    standing = Update(
+    unchanged = Update(
         key=METRIC.latest.key(id=metric.id),
         default={"revision": metric.revision},
         condition=Compare("revision", "=", metric.revision),
     )
-    return Write(standing, stale_read)
+    return Write(unchanged, stale_read)
