@@ -15,7 +15,7 @@ from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import InstrumentedTable, MeteredTable
-from penstock.server import app
+from penstock.server import app, app_options
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.logs import configure_logging
 from penstock.server.telemetry.metrics import Metrics
@@ -52,7 +52,11 @@ async def _open_app(served: PeerOptions, *, quiet: bool) -> AsyncIterator[ASGIAp
     await own.create()
     async with _open_source(served, quiet=quiet):
         try:
-            with patch.object(app, "schema", Schema(strawberry_types.Query)):
+            own_schema = Schema(strawberry_types.Query)
+            with (
+                patch.object(app, "schema", own_schema),
+                patch.object(app_options, "schema", own_schema),
+            ):
                 async with app.open_app(settings, Store(own), None) as opened:
                     yield opened
         finally:
