@@ -141,8 +141,7 @@ class Program:
             InputColumn(parameter.type, read, place)
             for parameter, read, place in zip(self._parameters, self._readers, places, strict=True)
         ]
-        is_kept = None if self._identity is None else self._identity.accepts
-        compiler = RowCompiler(self._datasets.lookup, self._datasets.impact, is_kept)
+        compiler = RowCompiler(self._datasets.lookup, self._datasets.impact, self._identity)
         return compiler.compile(columns, self._outputs, width if columns else None)
 
     def _reading_problems(self, row: int, entries: Sequence[object]) -> Iterator[TransformProblem]:

@@ -14,7 +14,13 @@ MAX_KEY_VALUE: Final = 256
 TIMES: Final = range(-62_104_060_800_000, 253_339_228_800_000)
 """The years 2 to 9997, in epoch milliseconds: in every zone they lie in the calendar's years."""
 
+_USUAL_DIGITS: Final = len(str(TIMES.stop)) - 1
+"""All whole numbers of so many digits and no sign are among TIMES."""
+
 _ISO_YEARS: Final = ("0002", "9997")
+
+_MOST_GROUPS: Final = 4096
+"""The groups of rows that a check remembers."""
 
 
 def _is_usual(cell: str) -> bool:
@@ -26,6 +32,14 @@ def _is_usual_iso(cell: str) -> bool:
     """Whether the time of a cell, if it has one, lies in the years that kept rows may have."""
     first, last = _ISO_YEARS
     return first <= cell[: len(first)] <= last
+
+
+def _usual_time(cell: str, *, is_iso: bool) -> str:
+    """The source of a condition for most times that kept rows may have, in the cell of a name."""
+    if is_iso:
+        first, last = _ISO_YEARS
+        return f"'{first}' <= {cell}[:{len(first)}] <= '{last}'"
+    return f"len({cell}) <= {_USUAL_DIGITS} and {cell}.isdecimal() and {cell}.isascii()"
 
 
 class RowReach(msgspec.Struct, frozen=True):
@@ -71,9 +85,18 @@ class IdentityCheck:
 
     `parse_group` returns the form in which paths of groups are compared, and raises ValueError for
     a text that is no path. The cells of timestamps are valid ISO 8601 with `iso_timestamps`.
+    `usual_groups` are some that rows may belong to, in that form.
     """
 
-    __slots__ = ("_below", "_has_time", "_identity", "_is_whole", "_names", "_parse_group")
+    __slots__ = (
+        "_below",
+        "_identity",
+        "_is_iso",
+        "_is_whole",
+        "_names",
+        "_parse_group",
+        "usual_groups",
+    )
 
     def __init__(
         self,
@@ -83,12 +106,26 @@ class IdentityCheck:
         *,
         iso_timestamps: bool = False,
     ) -> None:
-        self._has_time = _is_usual_iso if iso_timestamps else _is_usual
+        self._is_iso = iso_timestamps
         self._identity = identity
         self._names = names
         self._parse_group = parse_group
         self._below = identity.owner.rstrip("/") + "/"
         self._is_whole = identity.reach.is_whole
+        self.usual_groups: set[str] = set()
+
+    def usual_source(self, cells: Sequence[str]) -> str:
+        """The source of a condition over cells with these names, for rows that can be kept.
+
+        It leaves out few of them, and takes a quarter of the time of `accepts`.
+        """
+        rows = self._identity
+        found = [f"0 < len({cells[place]}) <= {MAX_KEY_VALUE}" for place in rows.key]
+        if rows.time is not None:
+            found.append(_usual_time(cells[rows.time], is_iso=self._is_iso))
+        if rows.group is not None:
+            found.append(f"{cells[rows.group]} in usual_groups")
+        return " and ".join(found)
 
     def accepts(self, cells: list[str]) -> bool:
         """Whether a row of output cells can be kept, as `problem_of` says why not."""
@@ -107,7 +144,8 @@ class IdentityCheck:
 
     def _time_problem(self, row: int, cells: list[str]) -> TransformProblem | None:
         place = self._identity.time
-        if place is None or self._has_time(cells[place]):
+        has_time = _is_usual_iso if self._is_iso else _is_usual
+        if place is None or has_time(cells[place]):
             return None
         message = "a row that is kept needs a time in the years 2 to 9997, of whole milliseconds"
         return self._problem(row, place, TransformCode.ROW_WITHOUT_TIME, message)
@@ -127,6 +165,8 @@ class IdentityCheck:
             message = f"the creator of the execution is no contributor at {group}"
             return self._problem(row, place, TransformCode.GROUP_OUT_OF_REACH, message)
         cells[place] = group
+        if len(self.usual_groups) < _MOST_GROUPS:
+            self.usual_groups.add(group)
         return None
 
     def _problem(self, row: int, place: int, code: TransformCode, message: str) -> TransformProblem:

@@ -15,6 +15,7 @@ from penstock.formula.codegen.emitter import FAULTS, Routine
 from penstock.formula.core.limits import MAX_STRING, WorkMeter
 from penstock.formula.core.numbers import number_text
 from penstock.formula.core.values import FormulaType, Value, text_of
+from penstock.transform.row_identity import IdentityCheck
 
 PLAIN_LENGTH: Final = 80
 """The most characters of a number that is within all limits if it has only digits and a point."""
@@ -95,17 +96,14 @@ def run(rows, keep, most):
 class RowCompiler:
     """Builds the source of the function, line by line.
 
-    `lookup` and `impact` answer the formulas from datasets; `is_kept` tells whether a row with
-    these cells can be kept.
+    `lookup` and `impact` answer the formulas from datasets; `identity` checks rows that are kept.
     """
 
-    def __init__(
-        self, lookup: object, impact: object, is_kept: Callable[[list[str]], bool] | None
-    ) -> None:
+    def __init__(self, lookup: object, impact: object, identity: IdentityCheck | None) -> None:
         self._lines: list[str] = []
         self._values: list[str] = []
         self._cells: list[str] = []
-        self._checks_cells = is_kept is not None
+        self._identity = identity
         self._refers_earlier = False
         self._namespace: dict[str, object] = {
             "Decimal": Decimal,
@@ -118,7 +116,6 @@ class RowCompiler:
             "number_text": number_text,
             "lookup": lookup,
             "impact": impact,
-            "is_kept": is_kept,
         }
 
     def compile(
@@ -141,8 +138,8 @@ class RowCompiler:
         for n, output in enumerate(outputs):
             self._add_output(output, is_referred=n < max(referring, default=0))
         self._lines.append(f"cells = [{', '.join(self._cells)}]")
-        if self._checks_cells:
-            self._lines.append(f"if not is_kept(cells): {_OUT_OF_ORDER}")
+        if self._identity is not None:
+            self._add_identity(self._identity)
         sizes = " + ".join(f"len({cell})" for cell in self._cells)
         self._lines += [
             "keep(cells)",
@@ -190,6 +187,12 @@ class RowCompiler:
             f" if {cell}[-1] == '0' or 'E' in {cell}: {cell} = number_text({result})",
             f"else: {cell} = {result} if type({result}) is str else csv_cell({result})",
         ]
+
+    def _add_identity(self, identity: IdentityCheck) -> None:
+        """Add the line that ends the loop at a row that cannot be kept."""
+        self._namespace |= {"accepts": identity.accepts, "usual_groups": identity.usual_groups}
+        usual = identity.usual_source(self._cells)
+        self._lines.append(f"if not ({usual} or accepts(cells)): {_OUT_OF_ORDER}")
 
     def _add_formula(self, number: int, routine: Routine) -> str:
         """Add the lines of a formula, or else a call; return the name of its result."""

@@ -14,7 +14,7 @@ from penstock.transform.outcome import OutputChunk, RowCounts
 from penstock.transform.plan import Column, FormulaStep, TransformPlan
 from penstock.transform.problems import TransformProblem
 from penstock.transform.program import Program
-from penstock.transform.row_identity import RowIdentity
+from penstock.transform.row_identity import TIMES, RowIdentity, RowReach
 from penstock.transform.row_routine import RowRoutine, RowsDone
 
 NUMBER, STRING = FormulaType.NUMBER, FormulaType.STRING
@@ -78,10 +78,39 @@ def test_a_row_that_is_kept_has_its_group_in_plain_form(key: str, group: str) ->
     steps = (FormulaStep(":key", "key", STRING), FormulaStep(":group", "group", STRING))
     rows = RowIdentity(key=(0,), time=None, group=1, owner="/a")
     program = Program(TransformPlan(columns, steps, rows=rows), parse_group=str.lower)
-    found = run_one(program.compile_rows((0, 1), 2), [key, group])
-    assert found == run_steps(program, [key, group])
+    routine = program.compile_rows((0, 1), 2)
+    found = run_one(routine, [key, group])
+    assert found == run_steps(program, [key, group]) == run_one(routine, [key, group])
     kept = key == "k" and group in {"/A/b", "/a"}
     assert found == ((["k", group.lower()], 1 + len(group)) if kept else None)
+
+
+def test_a_group_in_another_form_is_written_in_plain_form_each_time() -> None:
+    rows = RowIdentity(
+        key=(0,), time=None, group=1, owner="/a", reach=RowReach(below={"/a/c": False})
+    )
+    steps = (FormulaStep("1", "key", NUMBER), FormulaStep(":group", "group", STRING))
+    plan = TransformPlan((Column("group", STRING),), steps, rows=rows)
+    routine = Program(plan, parse_group=str.lower).compile_rows((0,), 1)
+    written = [run_one(routine, [group]) for group in ("/A/b", "/a/b", "/A/b", "/a/c", "/a/c")]
+    assert written == [(["1", "/a/b"], 5)] * 3 + [None] * 2
+
+
+MOMENTS = st.sampled_from(["", "0", "-1", "1.5", "9" * 14, "9" * 15, "9" * 16]) | st.integers(
+    -62_104_060_800_002, -62_104_060_799_998
+).map(str)
+
+
+@given(MOMENTS | st.integers(253_339_228_799_998, 253_339_228_800_002).map(str), st.booleans())
+def test_a_row_is_kept_for_its_time_as_its_steps_say(moment: str, iso: bool) -> None:
+    rows = RowIdentity(key=(1,), time=0, group=None, owner="/a")
+    steps = (FormulaStep(":n", "at", FormulaType.TIMESTAMP), FormulaStep("1", "key", NUMBER))
+    plan = TransformPlan((Column("n", NUMBER),), steps, rows=rows, iso_timestamps=iso)
+    program = Program(plan)
+    found = run_one(program.compile_rows((0,), 1), [moment])
+    assert found == run_steps(program, [moment])
+    is_usual = moment.lstrip("-").isdigit() and int(moment) in TIMES
+    assert (found is not None) == is_usual
 
 
 LONG = " + ".join([":a"] * (MOST_INLINED + 2))
