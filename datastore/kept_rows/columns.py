@@ -51,14 +51,28 @@ class NumberTexts(NamedTuple):
     fraction: str
 
 
-def number_texts(key: str) -> NumberTexts:
+def _number_texts(key: str) -> NumberTexts:
     """The names of the parts of a number's text."""
     return NumberTexts(*(quote_name(f"_{part}:{key}") for part in ("minus", "integer", "decimals")))
 
 
-def text_selection(key: str) -> list[str]:
+def with_numbers(relation: str, outputs: Iterable[str]) -> str:
+    """The relation with the columns of the exact numbers of these outputs beside their texts."""
+    names = list(outputs)
+    if not names:
+        return relation
+    texts = [text for name in names for text in _text_selection(name)]
+    numbers = [number for name in names for number in _number_selection(name)]
+    split = ", ".join(part for name in names for part in _number_texts(name))
+    return (
+        f"(SELECT * EXCLUDE ({split}), {', '.join(numbers)} "
+        f"FROM (SELECT *, {', '.join(texts)} FROM {relation}))"
+    )
+
+
+def _text_selection(key: str) -> list[str]:
     """The expressions that split the text of an output's number."""
-    text, named = quote_name(key), number_texts(key)
+    text, named = quote_name(key), _number_texts(key)
     return [
         f"starts_with({text}, '-') AS {named.minus}",
         f"split_part({text}, '.', 1) AS {named.whole}",
@@ -66,9 +80,9 @@ def text_selection(key: str) -> list[str]:
     ]
 
 
-def number_selection(key: str) -> list[str]:
+def _number_selection(key: str) -> list[str]:
     """The expressions of a number's columns over its parts; null where they are too long."""
-    minus, whole, fraction = number_texts(key)
+    minus, whole, fraction = _number_texts(key)
     # The sign is a character of the whole part.
     fits = (
         f"length({whole}) <= {WHOLE_DIGITS} + CAST({minus} AS INTEGER) "

@@ -19,8 +19,8 @@ from penstock.datastore.kept_rows.columns import (
     ROW,
     TIME,
     VERSION,
-    number_selection,
-    text_selection,
+    number_columns,
+    with_numbers,
 )
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
 from penstock.datastore.kept_rows.part_files import copy_to_disk
@@ -183,43 +183,46 @@ def output_selection(
     They are in the order of their keys, so that a page is read from a small part of a file.
     """
     types = output_types(plan)
-    names = list(types)
-    keys = ", ".join(quote_name(names[place]) for place in identity.key)
+    outputs = list(types)
+    numbers = [name for name, type in types.items() if type in NUMBERS]
+    keys = [outputs[place] for place in identity.key]
+    columns = ", ".join(map(quote_name, outputs))
+    numbered = f"(SELECT {columns}, row_number() OVER () + {above} AS {ROW} FROM {read})"
+    order = [name for key in keys for name in sort_columns(key, is_number=key in numbers)]
+    # Only what must be sorted is: the wide columns come later, and need no memory then.
+    sorted_rows = (
+        f"(SELECT {columns}, {ROW} "
+        f"FROM {with_numbers(numbered, [key for key in keys if key in numbers])} "
+        f"ORDER BY {', '.join(order)})"
+    )
+    selected = [
+        columns,
+        *(name for number in numbers for name in number_columns(number).all),
+        *_system_selection(outputs, identity, origin),
+    ]
+    return f"SELECT {', '.join(selected)} FROM {with_numbers(sorted_rows, numbers)}"
+
+
+def _system_selection(
+    outputs: Sequence[str], identity: RowIdentity, origin: RowsOrigin
+) -> list[str]:
+    """The expressions of the columns of rows that are no outputs, over their outputs."""
     time = "CAST(NULL AS TIMESTAMP)"
     if identity.time is not None:
-        milliseconds = f"CAST({quote_name(names[identity.time])} AS BIGINT)"
+        milliseconds = f"CAST({quote_name(outputs[identity.time])} AS BIGINT)"
         time = f"make_timestamp({milliseconds} * 1000)"
     group = quote_text(identity.owner)
     if identity.group is not None:
-        group = quote_name(names[identity.group])
-    numbers = [name for name, type in types.items() if type in NUMBERS]
+        group = quote_name(outputs[identity.group])
     system = {
-        KEY: key_digest(keys),
-        ROW: f"row_number() OVER () + {above}",
+        KEY: key_digest(", ".join(quote_name(outputs[place]) for place in identity.key)),
+        ROW: ROW,
         TIME: time,
         GROUP: group,
         EXECUTION: quote_text(origin.execution),
         VERSION: str(origin.version),
     }
-    inner = [
-        *map(quote_name, names),
-        *(one for name in numbers for one in text_selection(name)),
-        *(f"{expression} AS {name}" for name, expression in system.items()),
-    ]
-    outer = [
-        *map(quote_name, names),
-        *(one for name in numbers for one in number_selection(name)),
-        *system,
-    ]
-    order = [
-        column
-        for place in identity.key
-        for column in sort_columns(names[place], is_number=names[place] in numbers)
-    ]
-    return (
-        f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM {read}) "
-        f"ORDER BY {', '.join(order)}"
-    )
+    return [f"{expression} AS {name}" for name, expression in system.items()]
 
 
 def timestamp_form(plan: TransformPlan) -> TimestampForm:
