@@ -26,6 +26,10 @@ from tests.support.work_account import Account
 
 LONG = "SELECT sum(a.range * b.range) FROM range(10_000_000) AS a, range(10_000_000) AS b"
 
+LARGE = (
+    "SELECT range FROM range(3_000_000) ORDER BY sha256(CAST(range AS VARCHAR)) OFFSET 2_999_999"
+)
+
 
 class HeldWork:
     """Work that waits in its thread until it is released."""
@@ -101,6 +105,19 @@ async def test_one_statement_takes_no_more_processor_time_than_a_query_may(
     assert (account.owed > 0) is (call == "read")
     monkeypatch.undo()
     assert await engine.read(lambda _: 1, WorkPayer("eve")) == 1
+
+
+async def test_a_query_that_needs_more_memory_than_there_is_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine_module, "MEMORY_BYTES", 8_000_000)
+    monkeypatch.setattr(engine_module, "SPILLED", "1MB")
+    engine = RowsEngine()
+    for _ in range(2):  # and it ends with its own query
+        with pytest.raises(LimitExceeded, match="the maximum of 8000000"):
+            await engine.read(lambda one: one.execute(LARGE).fetchall(), WorkPayer("eve"))
+        found = await engine.read(lambda one: one.execute("SELECT 1").fetchall(), WorkPayer("eve"))
+        assert found == [(1,)]
 
 
 async def test_a_query_that_waits_for_something_else_takes_no_processor_time(

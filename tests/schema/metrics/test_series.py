@@ -3,7 +3,16 @@
 from decimal import Decimal
 from typing import Any
 
-from tests.schema.kept_rows.energy import ENERGY, WITHDRAW, keep_energy, list_rows, meter, run_rows
+from tests.schema.kept_rows.energy import (
+    ENERGY,
+    KWH_SUM,
+    WITHDRAW,
+    keep_energy,
+    list_rows,
+    list_totals,
+    meter,
+    run_rows,
+)
 from tests.schema.metrics.sample_metrics import (
     SERIES,
     YEAR,
@@ -159,7 +168,9 @@ async def test_too_many_points_and_an_unknown_zone_are_refused(ask: Ask) -> None
     assert refused.code == "BAD_USER_INPUT"
 
 
-async def test_times_of_a_series_follow_the_clock_of_a_zone_and_leap_days(ask: Ask) -> None:
+async def test_times_of_series_and_totals_follow_the_clock_of_a_zone_and_leap_days(
+    ask: Ask,
+) -> None:
     hourly = {
         **ENERGY,
         "transforms": [
@@ -184,7 +195,13 @@ async def test_times_of_a_series_follow_the_clock_of_a_zone_and_leap_days(ask: A
 
     async def read(every: str) -> list[tuple[str, str, str]]:
         found = await read_series(ask, metric, **berlin, every=every)
-        return [(one["start"][:16], one["end"][:16], one["value"]) for one in found["points"]]
+        points = [(one["start"][:16], one["end"][:16], one["value"]) for one in found["points"]]
+        page = await list_totals(ask, pipeline, measures=KWH_SUM, **berlin, every=every)
+        assert points == [
+            (one["start"][:16], one["end"][:16], one["measures"][0]["value"])
+            for one in page["nodes"]
+        ]
+        return points
 
     assert await read("DAY") == [
         ("2024-02-28T23:00", "2024-02-29T23:00", "4.5"),

@@ -241,3 +241,30 @@ async def test_reference_data_is_seeded_once_and_not_without_a_place_for_files(
     await seed(Store(store.table), 1, ignore_progress)
     assert await Ask(store, "reference dataset").names("/usa") == []
     assert await purge(Store(store.table), ignore_progress) == 1
+
+
+SAMPLE_ROWS = """{ pipelineByName(name: "energy:monthly", group: "/usa") {
+  totals(every: YEAR, measures: [{output: "kwh", function: COUNT}]) { nodes { start rows } }
+  rows(where: [{output: "plant", eq: "Bend"}],
+      from: "2024-07-01T00:00:00Z", to: "2024-08-01T00:00:00Z") {
+    nodes { values history(first: 5) { nodes { values } } } } } }"""
+SAMPLE_METRIC = """{ metricByName(name: "emissions", group: "/usa") {
+  series(from: "2024-07-01T00:00:00Z", to: "2024-08-01T00:00:00Z", every: MONTH,
+      group: "/usa", breakdown: GROUP) { points { group value } } } }"""
+
+
+async def test_the_sample_of_kept_rows_has_a_correction_a_withdrawal_and_metrics(
+    store: Store, ask: Ask
+) -> None:
+    await seed(store, 1, ignore_progress)
+    found = (await ask(SAMPLE_ROWS)).value
+    years = [(one["start"][:4], one["rows"]) for one in found["totals"]["nodes"]]
+    assert years == [("2023", 12 * 12 - 1), ("2024", 12 * 12), ("2025", 12 * 12)]
+    (row,) = found["rows"]["nodes"]
+    versions = [float(one["values"]["kwh"]) for one in row["history"]["nodes"]]
+    assert (float(row["values"]["kwh"]), versions) == (51220.5, [51220.5, 39267.25])
+    points = (await ask(SAMPLE_METRIC)).value["series"]["points"]
+    assert {one["group"]: one["value"] for one in points} == {
+        "/usa/northwest": "100825.448525",
+        "/usa/southeast": "122576.39649",
+    }

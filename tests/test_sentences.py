@@ -1,4 +1,4 @@
-"""Each sentence about the console has a test, or says why it has none."""
+"""Each sentence about the console and about kept rows has a test, or says why it has none."""
 
 import re
 
@@ -6,12 +6,16 @@ import pytest
 
 from tests.install import ROOT
 
-TABLE = (ROOT / "tests" / "browser" / "screens.md").read_text()
-ROWS = [
-    tuple(cell.strip() for cell in line.strip("|").split("|"))
-    for line in TABLE.splitlines()
-    if line.startswith("| ") and not line.endswith("| tests |")
-]
+SCREENS = ROOT / "tests" / "browser" / "screens.md"
+KEPT_ROWS = ROOT / "tests" / "schema" / "kept_rows" / "sentences.md"
+ROWS = {
+    page: [
+        tuple(cell.strip() for cell in line.strip("|").split("|"))
+        for line in page.read_text().splitlines()
+        if line.startswith("| ") and not line.endswith("| tests |")
+    ]
+    for page in (SCREENS, KEPT_ROWS)
+}
 TESTS = {
     name
     for path in (ROOT / "tests").rglob("test_*.py")
@@ -19,7 +23,7 @@ TESTS = {
 }
 
 
-@pytest.mark.parametrize(("part", "sentence", "tests"), ROWS)
+@pytest.mark.parametrize(("part", "sentence", "tests"), [*ROWS[SCREENS], *ROWS[KEPT_ROWS]])
 def test_a_sentence_has_its_tests(part: str, sentence: str, tests: str) -> None:
     assert part
     assert sentence
@@ -29,9 +33,9 @@ def test_a_sentence_has_its_tests(part: str, sentence: str, tests: str) -> None:
 
 
 def test_every_screen_has_its_sentences_and_every_browser_test_stands_for_one() -> None:
-    screens = {part.partition(" ")[0] for part, _, _ in ROWS}
+    screens = {part.partition(" ")[0] for part, _, _ in ROWS[SCREENS]}
     assert {str(number) for number in range(1, 12)} <= screens
-    named = set(re.findall(r"`(test_\w+)`", TABLE))
+    named = set(re.findall(r"`(test_\w+)`", SCREENS.read_text()))
     shown = {
         name
         for path in (ROOT / "tests" / "browser").glob("test_console*.py")
