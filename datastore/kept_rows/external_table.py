@@ -25,9 +25,13 @@ class ExternalEngine(StrEnum):
 
 
 class _Dialect(NamedTuple):
-    """The words of an engine for names, types, a table over a folder, and the file of a row."""
+    """The words of an engine for names, types, a table over a folder, and the file of a row.
+
+    `quote_folder` writes the place of the table as a literal.
+    """
 
     quote: Callable[[str], str]
+    quote_folder: Callable[[str], str]
     text: str
     time: str
     table: str
@@ -38,10 +42,16 @@ def _in_backticks(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def _escape_text(text: str) -> str:
+    """A text as a literal of engines that join two texts side by side, as those of Hive do."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 _FILE_OF_PATH: Final = """regexp_extract("$path", '[^/]+$')"""
 _DIALECTS: Final[Mapping[ExternalEngine, _Dialect]] = {
     ExternalEngine.ATHENA: _Dialect(
         _in_backticks,
+        _escape_text,
         "string",
         "timestamp",
         "CREATE EXTERNAL TABLE {name} (\n  {columns}\n)\nSTORED AS PARQUET\nLOCATION {folder}",
@@ -49,6 +59,7 @@ _DIALECTS: Final[Mapping[ExternalEngine, _Dialect]] = {
     ),
     ExternalEngine.TRINO: _Dialect(
         quote_name,
+        quote_text,
         "varchar",
         "timestamp(6)",
         "CREATE TABLE {name} (\n  {columns}\n)\n"
@@ -57,6 +68,7 @@ _DIALECTS: Final[Mapping[ExternalEngine, _Dialect]] = {
     ),
     ExternalEngine.SPARK: _Dialect(
         _in_backticks,
+        _escape_text,
         "STRING",
         "TIMESTAMP_NTZ",
         "CREATE TABLE {name} (\n  {columns}\n)\nUSING PARQUET\nLOCATION {folder}",
@@ -64,6 +76,7 @@ _DIALECTS: Final[Mapping[ExternalEngine, _Dialect]] = {
     ),
     ExternalEngine.DUCKDB: _Dialect(
         quote_name,
+        quote_text,
         "VARCHAR",
         "TIMESTAMP",
         "CREATE OR REPLACE VIEW {name} AS\nSELECT * FROM read_parquet({pattern},\n"
@@ -90,8 +103,8 @@ def write_statements(
     table = dialect.table.format(
         name=dialect.quote(name),
         columns=",\n  ".join(f"{dialect.quote(key)} {type}" for key, type in made.items()),
-        folder=quote_text(folder),
-        pattern=quote_text(f"{folder}*.parquet"),
+        folder=dialect.quote_folder(folder),
+        pattern=dialect.quote_folder(f"{folder}*.parquet"),
     )
     return f"{table};\n\n{_view(engine, name, list(columns), parts)};\n"
 

@@ -59,7 +59,8 @@ class Snapshot(NamedTuple):
         """Each file with its commit, and whether it withdraws; null where rows have these."""
         found = []
         for path, part in dict(zip(self.paths, self.parts, strict=True)).items():
-            own = f"{part.commit}, {part.kind is PartKind.WITHDRAWAL}"
+            # Merged files have it as a column, whose type other engines are told.
+            own = f"CAST({part.commit} AS BIGINT), {part.kind is PartKind.WITHDRAWAL}"
             commit = "CAST(NULL AS BIGINT), CAST(NULL AS BOOLEAN)" if part.merged else own
             found.append(f"({quote_text(str(path))}, {commit})")
         return found

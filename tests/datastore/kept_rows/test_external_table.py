@@ -8,10 +8,13 @@ import pytest
 from penstock.datastore.kept_rows.external_table import ExternalEngine, write_statements
 from penstock.datastore.kept_rows.part_files import copy_parts
 from penstock.datastore.kept_rows.part_list import read_parts
+from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import ANN
 from tests.datastore.kept_rows.plants import read_kwh, run_file
+
+PART = RowsPart(commit=1, file="p/a.parquet", types={}, key=(), at="", count=0, size=0)
 
 
 async def keep_some(store: Store, pipeline: Pipeline) -> None:
@@ -38,6 +41,21 @@ async def test_duckdb_reads_the_rows_that_stand_from_the_files(
         found = connection.execute("SELECT plant, kwh FROM plants_latest").fetchall()
     assert dict(found) == await read_kwh(store, pipeline)
     assert sorted(dict(found)) == ["Bend", "Selma"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "folder"),
+    [
+        (ExternalEngine.ATHENA, r"'/it\'s \\ here/results/"),
+        (ExternalEngine.TRINO, r"'/it''s \ here/results/"),
+        (ExternalEngine.SPARK, r"'/it\'s \\ here/results/"),
+        (ExternalEngine.DUCKDB, r"'/it''s \ here/results/"),
+    ],
+)
+def test_a_folder_of_any_name_is_a_literal_of_each_engine(
+    engine: ExternalEngine, folder: str
+) -> None:
+    assert folder in write_statements(engine, "plants", r"/it's \ here", "p", [PART])
 
 
 @pytest.mark.parametrize(

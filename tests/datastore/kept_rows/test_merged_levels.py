@@ -1,16 +1,20 @@
 """Merged files are merged again, so that few files are read, however many commits there are."""
 
+import re
 import threading
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.kept_rows import part_list
+from penstock.datastore.kept_rows.external_table import ExternalEngine, write_statements
 from penstock.datastore.kept_rows.merge_parts import (
     MERGED_BYTES,
     MOST_MERGES,
@@ -19,7 +23,7 @@ from penstock.datastore.kept_rows.merge_parts import (
     choose_files,
 )
 from penstock.datastore.kept_rows.merged_files import place_parts, read_merged_files
-from penstock.datastore.kept_rows.part_files import PartFiles
+from penstock.datastore.kept_rows.part_files import PartFiles, copy_to_disk
 from penstock.datastore.kept_rows.part_list import MERGED_AFTER, add_parts, read_head, read_parts
 from penstock.datastore.kept_rows.records import MergedFile, RowsPart
 from penstock.datastore.kept_rows.write_part import PartWriter, part_key, rows_folder
@@ -159,6 +163,40 @@ async def test_both_stores_merge_merged_files_with_all_that_they_have(
     assert await read_merged_files(store.table, pipeline.id) == []
     assert await store.files.list(rows_folder(pipeline.id)) == ()
     assert await faults(store.table) == []
+
+
+PHYSICAL = {
+    "STRING": "BYTE_ARRAY",
+    "TIMESTAMP_NTZ": "INT64",
+    "bigint": "INT64",
+    "int": "INT32",
+    "boolean": "BOOLEAN",
+}
+"""How files have the values of the types of a table; Spark 3 reads no others."""
+
+
+@on_sqlite
+async def test_files_of_every_level_have_the_types_that_other_engines_are_told(
+    store: Store, pipeline: Pipeline, watch: Watch, tmp_path: Path
+) -> None:
+    await add_commits(store, pipeline, watch, 9)
+    await store.open_session(ANN).row_withdrawals.by_keys(pipeline, [["p"]], "wrong")
+    assert await merge_until_done(store, pipeline, 3) == [4, 0]
+    parts = await read_parts(store.table, pipeline.id)
+    sql = write_statements(ExternalEngine.SPARK, "plants", "/lake", pipeline.id, parts)
+    told = dict(re.findall(r"^  `(\w+)` (\w+)", sql, re.MULTILINE))
+    keys = await store.files.list(rows_folder(pipeline.id))
+    assert len(keys) == 9 + 1 + 4
+    with duckdb.connect(":memory:") as connection:
+        for n, key in enumerate(keys):
+            path = tmp_path / f"{n}.parquet"
+            await copy_to_disk(store.files, key, path)
+            query = "SELECT name, type FROM parquet_schema($path) WHERE type IS NOT NULL"
+            stored = dict(connection.execute(query, {"path": str(path)}).fetchall())
+            assert {name: PHYSICAL[type] for name, type in told.items() if name in stored} == {
+                name: type for name, type in stored.items() if name in told
+            }
+            assert told.keys() - stored.keys() <= {"_commit", "_withdrawn"}
 
 
 @on_sqlite
