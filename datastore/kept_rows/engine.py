@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 logger = logging.getLogger("penstock.rows")
 
-MEMORY_BYTES: Final = 384_000_000
+MEMORY_BYTES: Final = 320_000_000
 """Bytes that one query may hold; the rest it writes to the disk."""
 
 SPILLED: Final = "8GB"
