@@ -48,42 +48,57 @@ P = TypeVar("P")
 
 
 class TagPage(NamedTuple, Generic[P]):
-    """A page of tags in use, and whether all resources that have them were counted."""
+    """A page of tags in use, and whether all resources that have them were counted.
+
+    `resource_count` is how many these are, where a search counted them.
+    """
 
     found: Slice[P]
     is_complete: bool = True
+    resource_count: int | None = None
 
 
 async def list_tag_keys(
-    context: Context, kind: ResourceKind, listed: ListRequest, window: Window
+    context: Context,
+    kind: ResourceKind,
+    listed: ListRequest,
+    window: Window,
+    *,
+    with_resource_count: bool,
 ) -> TagPage[TagKey]:
-    """List the tag keys of a group from its counters, or of the matches of a filter."""
+    """List the tag keys of a group from its counters, or of the matches of a filter.
+
+    The counters do not know how many resources there are; to say that, a search counts them.
+    """
     repository = context.session.repository(KIND_OF_LETTER[kind])
-    if not _is_counted(listed):
+    if not (with_resource_count or _is_counted(listed)):
         return TagPage(await repository.tags.keys(listed.group, window))
     counted = await repository.tag_counter.count_keys(listed)
-    return TagPage(await counted.keys(window), counted.is_complete)
+    return TagPage(await counted.keys(window), counted.is_complete, counted.match_count)
 
 
 async def list_tag_values(
     context: Context,
     kind: ResourceKind,
     listed: ListRequest,
-    key: str,
-    parent: str | None,
+    place: tuple[str, str | None],
     window: Window,
+    *,
+    with_resource_count: bool,
 ) -> TagPage[TagValue]:
-    """List the values of a tag key, below `parent` if it is given."""
+    """List the values of a tag key, below a value if `place` has one beside the key."""
     repository = context.session.repository(KIND_OF_LETTER[kind])
-    if not _is_counted(listed):
+    key, parent = place
+    if not (with_resource_count or _is_counted(listed)):
         return TagPage(await repository.tags.values(key, parent, listed.group, window))
     counted = await repository.tag_counter.count_values(listed, key, parent)
-    return TagPage(await counted.values(key, window), counted.is_complete)
+    found = await counted.values(key, window)
+    return TagPage(found, counted.is_complete, counted.match_count)
 
 
 def _is_counted(listed: ListRequest) -> bool:
     """Whether the tags are counted in a search: the counters of a group know no filter."""
-    filtered = listed.tags.restricts or listed.filters_records
+    filtered = listed.tags.restricts or listed.name is not None or listed.filters_records
     return listed.include_child_groups or filtered
 
 

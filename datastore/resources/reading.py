@@ -38,6 +38,7 @@ from penstock.datastore.tag_search.postings import (
     NamedPostings,
     ScanParams,
     WantedName,
+    read_named_tags,
 )
 from penstock.datastore.tag_search.search import PostingSource, SearchBudget, SearchPage, search
 from penstock.datastore.tag_search.tags import TagFilter, TagTerm, TermFilter
@@ -235,6 +236,13 @@ class _Travel:
             named=self.named,
         )
 
+    async def read_carried(self, found: SearchPage) -> Mapping[str, Mapping[str, str]]:
+        """Read the tags of those matches that postings or grants prove, by their ids."""
+        known = {id: found.tags[id] for id in found.ids if id in found.tags}
+        unread = [id for id in found.ids if id not in known]
+        known |= await read_named_tags(self.table, self.named, unread)
+        return {id: carried for id, carried in known.items() if self.wanted.is_proved_by(carried)}
+
     def confirms(self, record: Resource) -> bool:
         """Whether the record has a grant in the scope, and all that the request wants."""
         if self.scope is not None and {*self.scope}.isdisjoint(record.groups):
@@ -278,7 +286,7 @@ class Listing(Generic[R]):
         """Call `visit` with the id and the tags of every match; return whether it met them all.
 
         It did not where the budget of a page ended. Tags come from postings, as those of counts
-        do, and from records where postings do not carry them.
+        do, and from records where neither postings nor grants carry them with what is wanted.
         """
         group = self._check(listed)
         travel = await self._travel(listed, group, descending=False)
@@ -286,14 +294,14 @@ class Listing(Generic[R]):
         examined, more = None, True
         while more and not (examined and travel.budget.exhausted):
             found = await travel.search(examined, _matches_at_once(listed, VISITED_AT_ONCE))
-            known = {} if listed.filters_records else found.tags
-            bare = [id for id in found.ids if id not in known]
+            carried = {} if listed.filters_records else await travel.read_carried(found)
+            bare = [id for id in found.ids if id not in carried]
             for record in await self._reading_of(travel).many(bare, projection=MATCH_FIELDS):
                 if not isinstance(record, NotFound) and travel.confirms(record):
                     visit(record.id, tags.tag_map(record.tags))
             for id in found.ids:
-                if id in known:
-                    visit(id, tags.without_name(known[id]))
+                if id in carried:
+                    visit(id, tags.without_name(carried[id]))
             examined, more = found.examined, found.more
         return not more
 

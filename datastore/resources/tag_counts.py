@@ -36,11 +36,19 @@ class _Total:
 
 @dataclass(frozen=True, slots=True)
 class CountedTags(Generic[R]):
-    """The totals of a search by their position in the list; counts only if it `is_complete`."""
+    """The totals of a search by their position in the list; counts only if it `is_complete`.
+
+    `met` are the matches that the search met, also those without tags.
+    """
 
     reading: ResourceReader[R]
     is_complete: bool
     totals: Mapping[str, _Total]
+    met: int
+
+    @property
+    def match_count(self) -> int | None:
+        return self.met if self.is_complete else None
 
     async def keys(self, window: Window) -> Slice[TagKey]:
         """Return a page of the keys, each as its earliest match wrote it."""
@@ -121,8 +129,11 @@ class TagCounter(Generic[R]):
         self, listed: ListRequest, places: "_KeyPlaces | _ValuePlaces"
     ) -> CountedTags[R]:
         totals: dict[str, _Total] = {}
+        met = 0
 
         def tally(id: str, tags: Mapping[str, str]) -> None:
+            nonlocal met
+            met += 1
             for place, is_deeper in places.of(tags):
                 total = totals.get(place)
                 if total is None:
@@ -130,7 +141,7 @@ class TagCounter(Generic[R]):
                 total.add(id, is_deeper=is_deeper)
 
         is_complete = await self.listing.visit_tags(listed, tally)
-        return CountedTags(self.listing.reading, is_complete, totals)
+        return CountedTags(self.listing.reading, is_complete, totals, met)
 
 
 @dataclass(frozen=True, slots=True)

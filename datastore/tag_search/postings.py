@@ -1,6 +1,6 @@
 """Streams of postings for the tag search, read from grant rows and tag rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import maxsize
 from typing import Any, NamedTuple
@@ -158,7 +158,7 @@ class TagPostings:
         return None
 
     async def read_tags(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
-        return await _read_grants(self.params, self.group, ids)
+        return await _read_grants(self.params.table, _grant_keys(self.params, self.group, ids))
 
     async def count(self) -> int:
         """Count a tag's rows: `pk = TA:<group>:<key>, sk = TA:<kind>:<depth>:<a#b#c>`.
@@ -225,10 +225,25 @@ class NamedPostings:
         return PostingPage(rows, rows[-1].id if len(rest) > limit else None)
 
     async def read_tags(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
-        return await _read_grants(self.params, self.group, ids)
+        return await _read_grants(self.params.table, self.grant_keys(ids))
 
     async def count(self) -> int:
         return len(self.ids)
+
+    def grant_keys(self, ids: Iterable[str]) -> list[Key]:
+        return _grant_keys(self.params, self.group, ids)
+
+
+async def read_named_tags(
+    table: Table, found: Iterable[NamedPostings], ids: Iterable[str]
+) -> Mapping[str, Mapping[str, str]]:
+    """Get the tags of resources that words found, from one grant of each: one BatchGet."""
+    unread, keys = {*ids}, list[Key]()
+    for named in found:
+        held = unread.intersection(named.ids)
+        unread -= held
+        keys += named.grant_keys(held)
+    return await _read_grants(table, keys) if keys else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,12 +280,13 @@ class IndexPostings:
         return maxsize
 
 
-async def _read_grants(
-    params: ScanParams, group: GroupPath, ids: Sequence[str]
-) -> Mapping[str, Mapping[str, str]]:
+def _grant_keys(params: ScanParams, group: GroupPath, ids: Iterable[str]) -> list[Key]:
+    return [GRANT.key(kind=params.letter, id=id, group=group) for id in ids]
+
+
+async def _read_grants(table: Table, keys: Sequence[Key]) -> Mapping[str, Mapping[str, str]]:
     """Get the tags of grants: BatchGet of `<kind>:<id>, G:<group>`."""
-    keys = [GRANT.key(kind=params.letter, id=id, group=group) for id in ids]
-    rows = await read_rows(params.table, keys)
+    rows = await read_rows(table, keys)
     return {resource_id(row): _carried_by_grant(row) for row in rows.values()}
 
 

@@ -12,6 +12,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.tag_search.tags import MAX_TERMS
 from penstock.datastore.tag_search.tags import TagFilter as Filter
+from penstock.graphql_jit import projected_attributes
 from penstock.resolvers.resources import ResourceKind, TagPage, list_tag_keys, list_tag_values
 from penstock.schema.core.context import (
     After,
@@ -26,7 +27,7 @@ from penstock.schema.core.context import (
     unset_to_none,
 )
 from penstock.schema.core.descriptions import describe_values
-from penstock.schema.core.name_filter import NameFilter
+from penstock.schema.core.name_filter import NameFilter, NameFilterArgument
 from penstock.schema.core.relay import Connection, page_from_arguments, read_connection
 
 strawberry.enum(ResourceKind, description="The kind of resource that has the tags.")
@@ -151,19 +152,25 @@ class TagValue:
 
 
 IS_COMPLETE: Final = (
-    "Whether all resources were counted. False if the search for those that match `tags` ended "
+    "Whether all resources were counted. False if the search for those that match ended "
     "early: then counts are null, and tags may be missing."
+)
+RESOURCE_COUNT: Final = (
+    "The number of resources that were counted, with tags and without: those that lack a key are "
+    "this less its `count`. Null if the search for them ended early, and for executions."
 )
 
 
 @strawberry.type(description="A page of a list of tag keys.")
 class TagKeyConnection(Connection[TagKey]):
     is_complete: bool = strawberry.field(description=IS_COMPLETE)
+    resource_count: int | None = strawberry.field(description=RESOURCE_COUNT)
 
 
 @strawberry.type(description="A page of a list of tag values.")
 class TagValueConnection(Connection[TagValue]):
     is_complete: bool = strawberry.field(description=IS_COMPLETE)
+    resource_count: int | None = strawberry.field(description=RESOURCE_COUNT)
 
 
 C = TypeVar("C", TagKeyConnection, TagValueConnection)
@@ -178,16 +185,20 @@ async def read_tag_connection(
     read_page: Callable[[Window], Awaitable[TagPage[P]]],
 ) -> C:
     """Read a page of tags as a connection that says whether all of them were counted."""
-    is_complete = True
+    is_complete, resource_count = True, None
 
     async def read_slice(window: Window) -> Slice[P]:
-        nonlocal is_complete
-        found, is_complete = await read_page(window)
+        nonlocal is_complete, resource_count
+        found, is_complete, resource_count = await read_page(window)
         return found
 
     read: Connection[Any] = await read_connection(info, list_identity, page, read_slice)
     return made(
-        edges=read.edges, nodes=read.nodes, page_info=read.page_info, is_complete=is_complete
+        edges=read.edges,
+        nodes=read.nodes,
+        page_info=read.page_info,
+        is_complete=is_complete,
+        resource_count=resource_count,
     )
 
 
@@ -197,8 +208,8 @@ class TagQuery:
         graphql_type=TagKeyConnection,
         description=(
             "The tag keys of the resources to which a grant of the group, or of a group "
-            "above it, gives access. With `tags`, `includeChildGroups`, `states` or `owner`, those "
-            "of the resources that a search with these finds."
+            "above it, gives access. With `tags`, `includeChildGroups`, `states`, `owner` or "
+            "`name`, those of the resources that a search with these finds."
         ),
     )
     @staticmethod
@@ -210,27 +221,34 @@ class TagQuery:
         include_child_groups: ChildGroupsArgument = UNSET,
         states: ResourceStatesArgument = UNSET,
         owner: OwnerArgument = UNSET,
+        name: NameFilterArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> TagKeyConnection:
         listed = resource_selection(
-            info, group, tags, include_child_groups, states=states, owner=owner
+            info, group, tags, include_child_groups, name=name, states=states, owner=owner
         )
         return await read_tag_connection(
             TagKeyConnection,
             info,
             ("tagKeys", kind, listed),
             page_from_arguments(first, after, last, before),
-            lambda window: list_tag_keys(info.context, kind, listed, window),
+            lambda window: list_tag_keys(
+                info.context,
+                kind,
+                listed,
+                window,
+                with_resource_count=_reads_resource_count(info, "TagKeyConnection"),
+            ),
         )
 
     @strawberry.field(
         graphql_type=TagValueConnection,
         description=(
             "The values of a tag key: those of the top level, or those one level below `parent`. "
-            "`tags`, `includeChildGroups`, `states` and `owner` work as for `tagKeys`."
+            "`tags`, `includeChildGroups`, `states`, `owner` and `name` work as for `tagKeys`."
         ),
     )
     @staticmethod
@@ -249,13 +267,14 @@ class TagQuery:
         include_child_groups: ChildGroupsArgument = UNSET,
         states: ResourceStatesArgument = UNSET,
         owner: OwnerArgument = UNSET,
+        name: NameFilterArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> TagValueConnection:
         listed = resource_selection(
-            info, group, tags, include_child_groups, states=states, owner=owner
+            info, group, tags, include_child_groups, name=name, states=states, owner=owner
         )
         above = unset_to_none(parent)
         return await read_tag_connection(
@@ -263,8 +282,21 @@ class TagQuery:
             info,
             ("tagValues", kind, key, above, listed),
             page_from_arguments(first, after, last, before),
-            lambda window: list_tag_values(info.context, kind, listed, key, above, window),
+            lambda window: list_tag_values(
+                info.context,
+                kind,
+                listed,
+                (key, above),
+                window,
+                with_resource_count=_reads_resource_count(info, "TagValueConnection"),
+            ),
         )
+
+
+def _reads_resource_count(info: Info, connection: str) -> bool:
+    """Whether an answer says how many resources were counted; so too where that is not known."""
+    attributes = projected_attributes(info, connection)
+    return attributes is None or "resource_count" in attributes
 
 
 def _tag_records(inputs: list[TagInput] | None) -> tuple[records.Tag, ...]:

@@ -36,6 +36,10 @@ pytestmark = [
     pytest.mark.skipif(skip_reason("console") is not None, reason="the console has no packages"),
 ]
 
+TAGS_UNDER_NAME = """query($name: NameFilter!) {
+  tagKeys(kind: PIPELINE, name: $name, includeChildGroups: true) {
+    nodes { key count } resourceCount } }"""
+
 
 async def test_pipelines_are_found_by_tags_and_the_address_keeps_the_search(visit: Visit) -> None:
     page = await open_console(visit)
@@ -60,10 +64,22 @@ async def test_pipelines_are_found_by_tags_and_the_address_keeps_the_search(visi
 
 async def test_names_are_found_by_their_beginning(visit: Visit) -> None:
     page = await open_console(visit)
+    tags = page.get_by_role("complementary", name="Tags")
+    await tags.locator("summary", has_text="material").click()
     await page.get_by_label("Name begins with").fill("sap:conc")
     shown = page.get_by_role("region", name="Pipelines").get_by_role("link")
     await expect(shown.first).to_have_text(re.compile("^sap:concrete"))
     await expect(page.get_by_role("link", name="manual-upload:gas:00146")).to_have_count(0)
+    # Tags are counted under the name too, and how many lack a key.
+    counted = await ask(page, TAGS_UNDER_NAME, name={"startsWith": "sap:conc"})
+    (material,) = (one["count"] for one in counted["nodes"] if one["key"] == "material")
+    lacking = counted["resourceCount"] - material
+    await expect(tags.locator("summary", has_text=f"material {material}")).to_be_visible()
+    await expect(
+        tags.get_by_role("button", name=f"material {material}", exact=True)
+    ).to_be_visible()
+    without = tags.get_by_role("button", name=f"without material {lacking}", exact=True)
+    await expect(without).to_be_visible()
     await page.get_by_label("Name begins with").fill("nothing is called so")
     await expect(page.get_by_role("heading", name="No pipeline is like this")).to_be_visible()
     assert_quiet(visit)

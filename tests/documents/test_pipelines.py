@@ -188,6 +188,25 @@ async def test_count_the_tags_of_the_pipelines_that_a_filter_matches(ask: Ask) -
     assert await counted_keys(ask, "/usa/northwest", one) == [("material", 2), ("scope", 2)]
     assert await counted_keys(ask, "/usa", one) == [("material", 1), ("scope", 1)]
     assert await counted_keys(ask, "/", one, below=True) == [("material", 3), ("scope", 3)]
+    query = """{ tagKeys(kind: PIPELINE, group: "/usa", name: {contains: "COP"},
+      includeChildGroups: true) { nodes { key count } resourceCount }
+      tagValues(kind: PIPELINE, key: "material", group: "/usa", name: {startsWith: "w"},
+        includeChildGroups: true) { nodes { value count } resourceCount } }"""
+    assert (await ask(query)).data == {
+        "tagKeys": {
+            "nodes": [{"key": "material", "count": 1}, {"key": "scope", "count": 1}],
+            "resourceCount": 1,
+        },
+        "tagValues": {"nodes": [{"value": "wood", "count": 1}], "resourceCount": 1},
+    }
+    for group, count in (("/usa", 1), ("/usa/northwest", 3), ("/eu/france", 1)):
+        query = (
+            f'{{ tagKeys(kind: PIPELINE, group: "{group}") {{ nodes {{ count }} resourceCount }} }}'
+        )
+        answer = (await ask(query)).value
+        assert answer == {"nodes": [{"count": count}] * 2, "resourceCount": count}
+    bad = '{ tagKeys(kind: CALCULATION, name: {startsWith: "a", contains: "b"}) { isComplete } }'
+    assert (await ask(bad)).code == "BAD_USER_INPUT"
 
 
 async def test_list_pipelines_by_tags(ask: Ask) -> None:

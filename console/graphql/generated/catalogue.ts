@@ -42,11 +42,11 @@ export const CatalogueMetrics: Operation<CatalogueMetricsQuery, CatalogueMetrics
   name: "CatalogueMetrics",
 };
 export const FacetKeys: Operation<FacetKeysQuery, FacetKeysQueryVariables> = {
-  id: "986d3d8b770b4118adba3fa616d2b874fcd9655122a9ac700602c32d7e55f5f0",
+  id: "a00bf1cac66531dda8fceb366166232a9547641ea9adf29f75dec46249144720",
   name: "FacetKeys",
 };
 export const FacetValues: Operation<FacetValuesQuery, FacetValuesQueryVariables> = {
-  id: "c530b7d7a983f1b8a2e2e1628703bba9d126f095c643090aa914d9bb8927eb7e",
+  id: "b64cb2a73a870754bf50506bc9bd9a87ae620b6b12acb0a852ff62bb0d0eac4e",
   name: "FacetValues",
 };
 export const CatalogueChanges: Operation<

@@ -2308,11 +2308,13 @@ export type FacetKeysQueryVariables = Exact<{
   tags?: TagFilter | null | undefined;
   states?: Array<State> | State | null | undefined;
   owner?: string | null | undefined;
+  name?: NameFilter | null | undefined;
 }>;
 
 export type FacetKeysQuery = {
   tagKeys: {
     isComplete: boolean;
+    resourceCount: number | null;
     nodes: Array<{ key: string; label: string; count: number | null }>;
   };
 };
@@ -2326,6 +2328,7 @@ export type FacetValuesQueryVariables = Exact<{
   tags?: TagFilter | null | undefined;
   states?: Array<State> | State | null | undefined;
   owner?: string | null | undefined;
+  name?: NameFilter | null | undefined;
   after?: string | null | undefined;
 }>;
 

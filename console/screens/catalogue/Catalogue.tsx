@@ -107,14 +107,9 @@ export default function Catalogue({ kind }: { kind: Kind }) {
   const standing = {
     states: STATES.filter((one) => search.getAll("state").includes(one)),
     owner: search.get("owner"),
-  };
-  const variables = {
-    ...scope,
-    ...standing,
-    tags,
-    order,
     name: name.trim() ? { startsWith: name.trim() } : null,
   };
+  const variables = { ...scope, ...standing, tags, order };
   const pages = usePages(
     operation as typeof CataloguePipelines,
     variables,

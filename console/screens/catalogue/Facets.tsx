@@ -2,7 +2,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { useAnswer, usePages } from "../../app/queries";
 import { FacetKeys, FacetValues } from "../../graphql/generated/catalogue";
-import type { State } from "../../graphql/generated/types";
+import type { NameFilter, State } from "../../graphql/generated/types";
 import { ChoiceField } from "../../parts/fields";
 import { Loading, More, PendingList, Problem } from "../../parts/state";
 import type { Kind } from "./Catalogue";
@@ -21,6 +21,7 @@ interface FacetsProps {
     below: boolean;
     states: State[];
     owner: string | null;
+    name: NameFilter | null;
   };
   filter: Filter;
   onChoose: (mode: Mode, tag: FilterTag) => void;
@@ -61,6 +62,7 @@ export function Facets(props: FacetsProps) {
               tagKey={key}
               label={label}
               count={count}
+              lacking={countLacking(data.tagKeys.resourceCount, count)}
             />
           ))}
           {data.tagKeys.isComplete ? null : (
@@ -81,9 +83,16 @@ interface FacetKeyProps extends FacetsProps {
   tagKey: string;
   label: string;
   count?: number | null;
+  /** How many lack the key. */
+  lacking: number | null;
 }
 
-function FacetKey({ label, count, ...props }: FacetKeyProps) {
+/** How many lack a key, of all that are counted; null if either count is not known. */
+function countLacking(all?: number | null, having?: number | null): number | null {
+  return typeof all === "number" && typeof having === "number" ? all - having : null;
+}
+
+function FacetKey({ label, count, lacking, ...props }: FacetKeyProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details className="facet" onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -101,6 +110,7 @@ function FacetKey({ label, count, ...props }: FacetKeyProps) {
             <span>
               without <bdi>{label}</bdi>
             </span>
+            <span className="muted">{lacking ?? ""}</span>
           </button>
         </>
       ) : null}

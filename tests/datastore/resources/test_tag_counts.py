@@ -10,6 +10,7 @@ import pytest
 
 from penstock.datastore.access.access import Budget
 from penstock.datastore.errors import Invalid, NotFound
+from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.records import TagKey, TagValue
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, GroupPath, Role
@@ -143,6 +144,31 @@ async def test_a_count_costs_what_the_postings_of_its_matches_cost(store: Store)
     assert (reading.units.rcu, reading.units.calls) == (3.0, 4)
 
 
+async def test_a_count_under_a_name_costs_one_grant_of_each_match(store: Store) -> None:
+    session = await create_groups(store)
+    for number in range(20):
+        large = " ".join(f"k{key}=v" for key in range(17)) if number == 3 else "m=a"
+        made = await make(session, USA, f"solar plant {number}", *large.split())
+        await session.pipelines.writing.grant(made.id, EU)
+        await make(session, USA, f"wind {number}", "m=b")
+    reading = store.open_session(SUPER)
+    named = replace(in_group(ROOT, below=True), name=NameFilter(starts_with="SOLAR"))
+    found = await count_keys(reading, named, 50)
+    assert found == sorted([("m", 19), *((f"k{key}", 1) for key in range(17))])
+    # Half a unit for a grant of each of the 20 matches; the rest finds groups, words and labels.
+    assert (reading.units.rcu, reading.units.calls) == (17.0, 12)
+
+
+async def test_a_name_that_no_row_carries_is_counted_by_its_record(store: Store) -> None:
+    session = await create_groups(store)
+    await make(session, USA, "solar s" + "ﷺ" * 30, "m=a")
+    await make(session, USA, "solar short", "m=a", "n=x")
+    long = replace(in_group(USA, all="m=a"), name=NameFilter(starts_with="solar s"))
+    assert await count_keys(session, long) == [("m", 2), ("n", 1)]
+    longer = replace(long, name=NameFilter(starts_with="solar sﷺ"))
+    assert await count_keys(session, longer) == [("m", 1)]
+
+
 @on_sqlite
 async def test_where_the_budget_ends_there_are_no_counts(store: Store) -> None:
     session = await create_groups(store)
@@ -180,9 +206,11 @@ async def test_counts_are_those_of_a_plain_reading(store: Store) -> None:
         made = await make(session, CHANCE.choice((USA, NORTHWEST, SOUTH)), f"p{number}", *tags)
         if CHANCE.random() < 0.3:
             await session.pipelines.writing.grant(made.id, EU)
+    names = (None, NameFilter(starts_with="p1"), NameFilter(contains="p2"))
     pairs = [" ".join(terms) for size in range(3) for terms in combinations(TERMS, size)]
-    for all, none, group in product(pairs, ("", *TERMS), (USA, ROOT)):
-        listed = in_group(group, below=True, all=all, none=none)
+    for all, none, name in product(pairs, ("", *TERMS), names):
+        group = CHANCE.choice((USA, ROOT))
+        listed = replace(in_group(group, below=True, all=all, none=none), name=name)
         matches = await walk(partial(session.pipelines.listing.page, listed), 50)
         sets = [tag_map(one.tags) for one in matches]
         expected = sorted(Counter(key for tags in sets for key in tags).items())

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "d82aa51ceee1b6e3e509c04f7d145578c97b9af07210a3b1be7263a11601d226"
+STRUCTURE = "a2e69ea92b7a8547ec709276975109df823ce8c6ac25fb43a5d9e405833d0705"
 SMALL = '''
 """The fields that read data."""
 type Query {
