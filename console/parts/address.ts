@@ -23,13 +23,16 @@ export function useNavigate(): (path: string) => void {
 }
 
 /**
- * A parameter of the address, and what changes some of them without a new entry in the history; once the reader has
- * left, the address is that of another screen and stays as it is.
+ * A parameter of the address, and what changes some of them: without a new entry in the history, or with one that the
+ * back button leaves. Once the reader has left, the address is that of another screen and stays as it is.
  */
 export function useAddress() {
   const [search, setSearch] = useSearchParams();
   const isShown = useIsShown();
-  const change = (values: Readonly<Record<string, string | readonly string[] | null>>) => {
+  const change = (
+    values: Readonly<Record<string, string | readonly string[] | null>>,
+    { isStep = false } = {},
+  ) => {
     if (!isShown.current) return;
     setSearch(
       (present) => {
@@ -42,7 +45,7 @@ export function useAddress() {
         }
         return next;
       },
-      { replace: true },
+      { replace: !isStep },
     );
   };
   return { search, change };

@@ -46,8 +46,12 @@ def rows_of(page: Page, name: str) -> Locator:
 
 
 async def fill(page: Page, label: str, text: str) -> None:
-    await page.get_by_label(label).fill(text)
-    await page.get_by_label(label).press("Enter")
+    date, _, time = text.partition("T")
+    field = page.get_by_label(label, exact=True)
+    await field.fill(date)
+    if time:
+        await page.get_by_label(f"Time of day: {label}").fill(time)
+    await field.press("Enter")
 
 
 async def come_back(visit: Visit) -> None:

@@ -1,5 +1,7 @@
 """The console's metrics: values by time and group, down to the rows and their formulas."""
 
+import re
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
@@ -23,8 +25,12 @@ async def test_a_value_of_a_metric_leads_to_its_rows_and_a_row_to_its_formula(vi
     inputs = page.get_by_role("region", name="Inputs")
     await expect(inputs).to_contain_text("emissions:scope 1, emissions:scope 2, in kg CO2e")
     values = page.get_by_role("form", name="Which values")
-    await values.get_by_label("From").fill("2024-01-01T00:00")
-    await values.get_by_label("Before").fill("2025-01-01T00:00")
+    await values.get_by_role("combobox", name="Time", exact=True).select_option("last year")
+    year = datetime.now(UTC).year
+    await expect(page).to_have_url(re.compile(f"from={year - 1}-01-01.*to={year}-01-01"))
+    await values.get_by_label("From", exact=True).fill("2024-01-01")
+    await values.get_by_label("Before", exact=True).fill("2025-01-01")
+    await expect(values.get_by_role("combobox", name="Time", exact=True)).to_have_value("own")
     await values.get_by_role("combobox", name="Group").fill("/usa")
     await values.get_by_role("combobox", name="Group").press("Enter")
     await values.get_by_label("For each").select_option("group")

@@ -224,7 +224,7 @@ async def delete_samples(visit: Visit) -> None:
     assert (await ask(page, SAMPLES))["servicePath"]["entity"]["attribute"]["series"]["nodes"]
     await press_on(page, "Delete samples")
     dialog = page.get_by_role("dialog", name="Delete samples of car1")
-    await expect(dialog.get_by_label("From; the first one if empty")).to_be_focused()
+    await expect(dialog.get_by_label("From; the first one if empty", exact=True)).to_be_focused()
     last = dialog.get_by_role("button", name="Delete the samples")
     await expect(last).to_be_disabled()
     await dialog.get_by_label("Type car1 to delete them").fill("car1")

@@ -1,5 +1,6 @@
 """The console's rows: totals over time, a row's explanation, its correction and withdrawal."""
 
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,16 @@ async def test_a_total_leads_to_its_rows_and_a_row_to_its_formula(visit: Visit) 
     rows = page.get_by_role("region", name="Rows", exact=True).get_by_role("row")
     await expect(rows).to_have_count(13)
     await expect(rows.nth(1)).to_contain_text("2024-02-01 00:00")
+    await expect(page.get_by_role("status", name="Done")).to_have_text(
+        "Only 2024-02 is shown now. The browser’s back button returns to your own choice."
+    )
+    narrowed = page.url
+    await page.go_back()
+    await expect(page.get_by_text("36 totals")).to_be_visible()
+    await expect(page).not_to_have_url(re.compile("from="))
+    await page.go_forward()
+    await expect(page).to_have_url(narrowed)
+    await expect(rows).to_have_count(13)
     await page.get_by_role("button", name="Why Bend, 2024-02-01 00:00").click()
     explained = page.get_by_role("region", name="Explanation")
     await expect(explained).to_contain_text("of the input")

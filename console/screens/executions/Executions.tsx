@@ -16,6 +16,7 @@ import { useAddress } from "../../parts/address";
 import { AddressField, BelowField, Field, GroupField } from "../../parts/fields";
 import { StateBadge } from "../../parts/marks";
 import { Empty, Loading, Problem } from "../../parts/state";
+import { SpanField } from "../../parts/SpanField";
 import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
 import { readTag } from "../catalogue/tagFilter";
@@ -110,7 +111,6 @@ export default function Executions() {
               </span>
             </label>
           ))}
-          <TodayButton />
         </fieldset>
         <div className="filters">
           <GroupField
@@ -126,6 +126,7 @@ export default function Executions() {
           />
           <AddressField label="Created by" name="by" placeholder="a user's id" />
           <AddressField label="Tag" name="tag" placeholder="key=value" />
+          <SpanField span={variables} onChange={(span) => change({ ...span })} />
           <TimeField
             label="Created from"
             value={variables.from}
@@ -176,25 +177,6 @@ function durationOf(search: URLSearchParams): DurationFilter | null {
     return seconds >= 0 ? seconds : null;
   });
   return atLeast == null && atMost == null ? null : { atLeast, atMost };
-}
-
-/** Narrows the list to what was created since midnight where the reader is. */
-function TodayButton() {
-  const { search, change } = useAddress();
-  const midnight = new Date();
-  midnight.setHours(0, 0, 0, 0);
-  const today = midnight.toISOString();
-  const isToday = search.get("from") === today;
-  return (
-    <button
-      type="button"
-      className="button"
-      aria-pressed={isToday}
-      onClick={() => change({ from: isToday ? null : today, to: null })}
-    >
-      Today
-    </button>
-  );
 }
 
 function SecondsField({ label, name }: { label: string; name: string }) {

@@ -7,6 +7,7 @@ import { ChoiceField, GroupField } from "../../parts/fields";
 import { Answered, Empty } from "../../parts/state";
 import { sumByStart } from "../../parts/sumByStart";
 import { TimeBars } from "../../parts/TimeBars";
+import { SpanField } from "../../parts/SpanField";
 import { TimeField } from "../../parts/TimeRange";
 import { nameOfInput, type ShownMetric } from "./Metric";
 import { PointTable } from "./PointTable";
@@ -25,10 +26,11 @@ export function Series({ metric }: { metric: ShownMetric }) {
   const year = new Date().getUTCFullYear();
   const every = readEvery(search);
   const [breakdown] = BREAKDOWNS.find(([one]) => one === search.get("by")) ?? ["NONE" as const];
+  const typed = { from: search.get("from"), to: search.get("to") };
   const filter = {
     group: search.get("group"),
-    from: search.get("from") ?? `${year - 3}-01-01T00:00:00.000Z`,
-    to: search.get("to") ?? `${year + 1}-01-01T00:00:00.000Z`,
+    from: typed.from ?? `${year - 3}-01-01T00:00:00.000Z`,
+    to: typed.to ?? `${year + 1}-01-01T00:00:00.000Z`,
   };
   const variables = { id: metric.id, ...filter, every, breakdown };
   const query = useAnswer(MetricSeries, variables, { keep: true });
@@ -46,6 +48,12 @@ export function Series({ metric }: { metric: ShownMetric }) {
         onSubmit={(event) => event.preventDefault()}
       >
         <GroupField value={filter.group ?? ""} onChange={(group) => change({ group })} />
+        <SpanField
+          span={typed}
+          isUtc
+          none="the last years"
+          onChange={(span) => change({ ...span })}
+        />
         <TimeField label="From" value={filter.from} onChange={(from) => change({ from })} />
         <TimeField label="Before" value={filter.to} onChange={(to) => change({ to })} />
         <EveryField value={every} />

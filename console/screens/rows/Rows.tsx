@@ -9,6 +9,7 @@ import { EveryField, readEvery } from "../../parts/EveryField";
 import { BelowField, ChoiceField, GroupField } from "../../parts/fields";
 import { mayRun } from "../../parts/roles";
 import { Answered, Empty, Missing } from "../../parts/state";
+import { SpanField } from "../../parts/SpanField";
 import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
 import { readConditions, RowConditions } from "./RowConditions";
@@ -95,6 +96,7 @@ function KeptRowsOf({ pipeline, keys }: { pipeline: Keeper; keys: readonly strin
         <BelowField checked={filter.below} />
         {hasTime ? (
           <>
+            <SpanField span={filter} isUtc onChange={(span) => change({ ...span })} />
             <TimeField label="From" value={filter.from} onChange={(from) => change({ from })} />
             <TimeField label="Before" value={filter.to} onChange={(to) => change({ to })} />
           </>

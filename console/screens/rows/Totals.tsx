@@ -1,3 +1,4 @@
+import { announce } from "../../app/announcement";
 import { usePages, useShownWith } from "../../app/queries";
 import { RowTotals } from "../../graphql/generated/rows";
 import type { Every, RowConditionInput, RowTotalsQuery } from "../../graphql/generated/types";
@@ -84,11 +85,18 @@ function TotalTable({
   const { search, change } = useAddress();
   const drill = ({ start, end, by: values }: TotalNode) => {
     const value = values[0]?.value;
+    const time = every && start ? formatStart(start, every) : null;
     const where = by && value != null ? [writeTag({ key: by.key, value })] : [];
-    change({
-      ...(every ? { from: start ?? null, to: end ?? null } : {}),
-      where: [...new Set([...search.getAll("where"), ...where])],
-    });
+    // The reader's own choice is one step back.
+    change(
+      {
+        ...(time ? { from: start ?? null, to: end ?? null } : {}),
+        where: [...new Set([...search.getAll("where"), ...where])],
+      },
+      { isStep: true },
+    );
+    const chosen = [...(time ? [time] : []), ...(by && value != null ? [value] : [])].join(", ");
+    announce(`Only ${chosen} is shown now. The browser’s back button returns to your own choice.`);
   };
   return (
     <details className="card flush" open={nodes.length <= 12}>

@@ -1,0 +1,32 @@
+import { ChoiceField } from "./fields";
+import { nameOfSpan, type Span, spanOf, SPANS } from "./spans";
+
+interface SpanFieldProps {
+  span: Span;
+  /** Whether its years are those of UTC, as rows and metrics count them. */
+  isUtc?: boolean;
+  /** The words for no span. */
+  none?: string;
+  onChange: (span: Span) => void;
+}
+
+/** A field for the spans that are asked for most; any other one is typed beside it. */
+export function SpanField({ span, isUtc = false, none = "all", onChange }: SpanFieldProps) {
+  const now = new Date();
+  const isOwn = span.from !== null || span.to !== null;
+  const named = nameOfSpan(span, now, isUtc);
+  const own = isOwn && named === null ? [["own", "as typed"] as const] : [];
+  const choices = [["", none] as const, ...own, ...SPANS.map((name) => [name, name] as const)];
+  return (
+    <ChoiceField
+      label="Time"
+      value={named ?? (isOwn ? "own" : "")}
+      choices={choices}
+      onChange={(chosen) => {
+        const name = SPANS.find((one) => one === chosen);
+        if (name) onChange(spanOf(name, now, isUtc));
+        else if (chosen === "") onChange({ from: null, to: null });
+      }}
+    />
+  );
+}
