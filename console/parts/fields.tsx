@@ -80,13 +80,15 @@ interface GroupFieldProps {
   value: string;
   onChange: (path: string) => void;
   placeholder?: string;
+  required?: boolean;
 }
 
 /** As many as are offered. */
 const MOST_CHOICES = 20;
 
 /** A field for a group, which offers those whose path or name has what is typed. */
-export function GroupField({ label = "Group", value, onChange, placeholder }: GroupFieldProps) {
+export function GroupField(props: GroupFieldProps) {
+  const { label = "Group", value, onChange, placeholder, required } = props;
   const id = useId();
   const [typed, setTyped] = useState(value);
   const [shown, setShown] = useState(value);
@@ -100,18 +102,19 @@ export function GroupField({ label = "Group", value, onChange, placeholder }: Gr
   };
   if (shown !== value) show(value);
   const choices = matchGroups(seen.data?.groups ?? [], typed).slice(0, MOST_CHOICES);
+  const isPath = typed.trim() === "" || typed.startsWith("/");
+  const meant = isPath || !seen.data ? null : readGroup(seen.data, typed);
   const commit = async () => {
     if (typed === value) return;
     // A path is one without a look at any group.
-    const isPath = typed.trim() === "" || typed.startsWith("/");
     const groups = isPath ? NO_GROUPS : (seen.data ?? (await seen.refetch()).data ?? NO_GROUPS);
-    const meant = readGroup(groups, typed);
-    if ("wrong" in meant) {
-      setWrong(meant.wrong);
+    const found = readGroup(groups, typed);
+    if ("wrong" in found) {
+      setWrong(found.wrong);
       return;
     }
-    show(meant.path);
-    onChange(meant.path);
+    show(found.path);
+    onChange(found.path);
   };
   return (
     <Field label={label} className="grow" wrong={wrong ? <span role="alert">{wrong}</span> : null}>
@@ -119,6 +122,9 @@ export function GroupField({ label = "Group", value, onChange, placeholder }: Gr
         list={id}
         value={typed}
         placeholder={placeholder}
+        required={required}
+        aria-label={label}
+        aria-describedby={`${id}-meant`}
         aria-invalid={wrong !== ""}
         onFocus={() => setUsed(true)}
         onChange={(event) => {
@@ -127,9 +133,15 @@ export function GroupField({ label = "Group", value, onChange, placeholder }: Gr
         }}
         onBlur={() => void commit()}
         onKeyDown={(event) => {
-          if (event.key === "Enter") void commit();
+          if (event.key !== "Enter") return;
+          // A part of a name is no choice that a form may send: its path is seen first.
+          if (!isPath && typed !== value) event.preventDefault();
+          void commit();
         }}
       />
+      <span id={`${id}-meant`} role="status" className="small muted">
+        {meant ? ("path" in meant ? `Enter takes ${meant.path}` : meant.wrong) : ""}
+      </span>
       <datalist id={id}>
         {choices.map(({ path, name }) => (
           <option key={path} value={path}>
