@@ -1,4 +1,6 @@
-interface Change {
+import { describePath } from "./describePath";
+
+export interface Change {
   op: string;
   path: string;
   before?: unknown;
@@ -40,33 +42,6 @@ export function Differences({ changes, names = ["Before", "After"] }: Difference
       </table>
     </div>
   );
-}
-
-const PLURALS = /^(parameter|transform|output|formula|input)s$/;
-
-/**
- * What a path of a change names, in words: `/transformer/transforms/0/formula` is that of transform 1. Those
- * of drafts have points, and count from 1.
- */
-export function describePath(path: string): string {
-  const [separator, first] = path.startsWith("/") ? ["/", 1] : [".", 0];
-  const parts = path.split(separator).filter((part) => part !== "" && part !== "transformer");
-  const words: string[] = [];
-  for (const [place, part] of parts.entries()) {
-    if (/^\d+$/.test(part) && place > 0) {
-      const list = words.pop() ?? "";
-      words.push(`${list.replace(PLURALS, "$1")} ${Number(part) + first}`);
-    } else words.push(formatCamel(part));
-  }
-  // A transform has one output.
-  return words.join(", ").replace(/(transform \d+), output 1/, "$1, output");
-}
-
-function formatCamel(name: string): string {
-  return name
-    .replaceAll("~1", "/")
-    .replace(/[a-z](?=[A-Z])/g, "$& ")
-    .toLowerCase();
 }
 
 function Shown({ value }: { value: unknown }) {

@@ -2,6 +2,7 @@ import { CircleAlert, Inbox, LoaderCircle, ShieldX } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { type Failure, failureOf, type FieldProblem } from "../app/failure";
 import { ActionButton } from "./ActionButton";
+import { describePath } from "./describePath";
 import { useTitle } from "./title";
 
 /** Words for something that takes time; nothing for what is there at once. */
@@ -33,11 +34,11 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => vo
     <div role="alert" className="note note-bad">
       <p className="row middle">
         <Icon size={18} aria-hidden />
-        <strong className="grow">{failure.message}</strong>
+        <strong className="grow">{messageOf(failure)}</strong>
       </p>
       {failure.problems.map((problem, index) => (
         <div key={index} className="small">
-          {isSaid(problem, failure) ? null : `${problem.path.join(".")}: ${problem.message}`}
+          {isSaid(problem, failure) ? null : describeProblem(problem)}
           {problem.excerpt ? <pre>{problem.excerpt}</pre> : null}
         </div>
       ))}
@@ -58,6 +59,17 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => vo
       </p>
     </div>
   );
+}
+
+/** What is wrong, and where, as the screens name that place; a name alone is that of a field. */
+function describeProblem({ path, message }: FieldProblem): string {
+  const place = path.length > 1 ? describePath(`/${path.join("/")}`) : path.join("");
+  return `${path.length > 1 ? place.replace(/^./, (first) => first.toUpperCase()) : place}: ${message}`;
+}
+
+function messageOf(failure: Failure): string {
+  const said = failure.problems.find((problem) => isSaid(problem, failure));
+  return said ? describeProblem(said) : failure.message;
 }
 
 /** Whether the failure's own message is that of a problem, as it is where there is only one. */

@@ -9,7 +9,9 @@ import {
   mayRun,
   topGroups,
 } from "../parts/roles";
-import { describePath } from "../parts/Differences";
+import documents from "../graphql/generated/documents.json";
+import { describePath } from "../parts/describePath";
+import { OPERATION_WORDS } from "../screens/system/operationWords";
 import { describeQueue } from "../screens/execution/Execution";
 import { describeRetries } from "../screens/manifest/ManifestFacts";
 import { describeAttempts } from "../screens/manifest/RunLists";
@@ -127,6 +129,7 @@ test.each([
   ["/transformer/rows/key/0", "rows, key 1"],
   ["/description", "description"],
   ["formulas.1.formula", "formula 1, formula"],
+  ["/draft/transforms/1/formula", "transform 2, formula"],
 ])("the path %s of a change is told in words", (path, words) => {
   expect(describePath(path)).toBe(words);
 });
@@ -149,4 +152,9 @@ test("a manifest tells how its failed runs are tried again, a run how often it w
   expect(describeAttempts({ state: "LOADED", attempt: 1 })).toBe("");
   expect(describeAttempts({ state: "FAILED", attempt: 2 })).toBe("; attempt 2");
   expect(describeAttempts({ state: "GIVEN_UP", attempt: 5 })).toBe("; given up after 5 attempts");
+});
+
+test("each operation of the console is told in words where its cost stands", () => {
+  const names = Object.values(documents).map((text) => /^\w+ (\w+)/.exec(text)?.[1] ?? "");
+  expect(Object.keys(OPERATION_WORDS).sort()).toEqual([...new Set(names)].sort());
 });

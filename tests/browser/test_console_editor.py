@@ -112,6 +112,10 @@ async def test_a_formula_that_is_refused_shows_its_caret_and_survives_a_reload(
     await formula.fill(":miles *")
     await page.get_by_role("button", name="Save", exact=True).click()
     await expect(page.locator("pre").filter(has_text="^").first).to_be_visible()
+    place = page.get_by_text(re.compile(r"\(line 1, column \d+ of the formula\)"))
+    await expect(place).to_be_visible()
+    problem = page.get_by_role("alert").get_by_text(re.compile("^Transform 1, formula: "))
+    await expect(problem).to_be_visible()
     assert (await ask(page, SAVED, id=id))["version"] == 1
     await page.reload()
     await expect(formula).to_have_value(":miles *")

@@ -298,7 +298,9 @@ async def test_the_system_screen_shows_findings_workers_and_what_was_paid(visit:
     await page.unroute_all(behavior="wait")
     await expect(page.get_by_text("Nothing is stuck.")).to_be_visible()
     await expect(page.get_by_role("region", name="List of workers")).to_contain_text("server")
-    await expect(page.get_by_role("region", name="Last operations")).to_contain_text("SystemState")
+    await expect(page.get_by_role("region", name="Last operations")).to_contain_text(
+        "The state of the system"
+    )
     await expect(page.get_by_role("region", name="Changed settings")).to_contain_text(
         "PENSTOCK_DATA_DIR"
     )

@@ -101,7 +101,9 @@ export function FormulaField(props: FormulaFieldProps) {
         {problems.map((problem, index) => (
           <div key={index} className="wrong">
             {problem.message}
-            {problem.line ? ` (line ${problem.line}, column ${problem.column ?? 1})` : ""}
+            {problem.line
+              ? ` (line ${problem.line}, column ${problem.column ?? 1} of the formula)`
+              : ""}
             {problem.excerpt ? <pre>{problem.excerpt}</pre> : null}
           </div>
         ))}

@@ -8,6 +8,7 @@ import { formatBytes, formatDuration, formatName } from "../../parts/format";
 import { Digits, Time } from "../../parts/marks";
 import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
+import { OPERATION_WORDS } from "./operationWords";
 
 const EVERY = 5_000;
 
@@ -200,7 +201,7 @@ function Costs() {
         <table>
           <thead>
             <tr>
-              <th scope="col">Operation</th>
+              <th scope="col">What was asked</th>
               <th scope="col" className="number">
                 Units
               </th>
@@ -216,7 +217,7 @@ function Costs() {
           <tbody>
             {costs.map(({ name, requested, rcu, wcu, at }, index) => (
               <tr key={index}>
-                <td>{name}</td>
+                <td title={name}>{OPERATION_WORDS[name] ?? name}</td>
                 <td className="number">{requested}</td>
                 <td className="number">
                   <Digits value={rcu} />
