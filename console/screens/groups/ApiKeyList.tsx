@@ -119,8 +119,11 @@ const ROLES: readonly Role[] = ["READER", "CONTRIBUTOR", "ADMIN"];
 
 function NewKey({ roles, onClose }: { roles: readonly HeldRole[]; onClose: () => void }) {
   const create = useAction(CreateApiKey, (data) => payloadOf(data.createApiKey));
-  const [group, setGroup] = useState(roles[0]?.group ?? "/");
+  // A key for everything is chosen on purpose.
+  const [first, ...others] = roles.map(({ group: held }) => held).filter((held) => held !== "/");
+  const [group, setGroup] = useState(others.length === 0 ? (first ?? "") : "");
   const made = create.data?.createApiKey;
+  const secret = made && "secret" in made ? made.secret : null;
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     const typed = readForm(event);
     const lasts = Number(typed["days"]) * 86_400_000;
@@ -131,9 +134,9 @@ function NewKey({ roles, onClose }: { roles: readonly HeldRole[]; onClose: () =>
     create.mutate({ input: { name, expiresAt, roles: [{ group, role }] } }, { onSuccess });
   };
   return (
-    <ModalDialog title="New API key" onClose={onClose}>
-      {made && "secret" in made ? (
-        <Secret secret={made.secret} onKept={onClose} />
+    <ModalDialog title="New API key" onClose={onClose} isHeld={secret !== null}>
+      {secret ? (
+        <Secret secret={secret} onKept={onClose} />
       ) : (
         <form className="stack" onSubmit={submit}>
           <Field label="Name">
@@ -149,7 +152,7 @@ function NewKey({ roles, onClose }: { roles: readonly HeldRole[]; onClose: () =>
                 ))}
               </select>
             </Field>
-            <GroupField label="of group" value={group} onChange={setGroup} />
+            <GroupField label="of group" value={group} onChange={setGroup} required />
           </div>
           <Field label="Days until it expires">
             <input name="days" type="number" min={1} max={365} defaultValue={90} required />

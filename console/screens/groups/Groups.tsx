@@ -170,6 +170,7 @@ interface Entry {
   by: string;
   action: string;
   subject: string;
+  group?: string | null;
   state?: string | null;
   roles: readonly string[];
 }
@@ -186,7 +187,7 @@ function History({ entries }: { entries: readonly Entry[] }) {
               <tr key={index}>
                 <td>{formatName(entry.action)}</td>
                 <td className="long">{entry.subject}</td>
-                <td className="long">{entry.state ?? entry.roles.join(", ")}</td>
+                <td className="long">{entry.group ?? entry.state ?? entry.roles.join(", ")}</td>
                 <td>
                   <Time at={entry.at} /> <span className="muted">by {entry.by}</span>
                 </td>
