@@ -106,6 +106,9 @@ async def change_without_file(page: Page, made: dict[str, Any]) -> dict[str, Any
     await expect(page.get_by_text("version 2", exact=True)).to_be_visible()
     changed = {**made, "version": 2, "description": "Of the grid"}
     assert await ask(page, DATASET) == changed
+    first = page.get_by_role("region", name="First rows").get_by_role("row")
+    await expect(first).to_have_text(["plantfactor", "0070.5", "0080.25"])
+    await expect(page.get_by_role("region", name="Difference")).to_contain_text("Of the grid")
     return changed
 
 

@@ -1,16 +1,21 @@
+import { useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
 import { useAnswer } from "../../app/queries";
-import { DatasetDetails } from "../../graphql/generated/dataset";
+import { DatasetDetails, DatasetDiff } from "../../graphql/generated/dataset";
 import { useAddress } from "../../parts/address";
 import { AsAt, missingAsAt } from "../../parts/AsAt";
 import { OfRole } from "../../parts/denial";
+import { nameFields } from "../../parts/csv";
+import { fileOf, readFileStart } from "../../parts/fileStart";
 import { formatBytes, formatName } from "../../parts/format";
 import { FollowedJob } from "../../parts/JobList";
 import { Digits, EditLink } from "../../parts/marks";
 import { ResourceHead } from "../../parts/ResourceHead";
+import { RowsTable } from "../../parts/RowsTable";
 import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { UsedBy } from "../../parts/UsedBy";
+import { VersionDifference } from "../../parts/VersionDifference";
 import { VersionTable } from "../../parts/VersionTable";
 
 /** A reference dataset: its columns, its versions and its file. */
@@ -67,7 +72,14 @@ export default function Dataset({ id }: { id: string }) {
                 </tbody>
               </table>
             </div>
+            {dataset.download.url ? <FirstRows url={dataset.download.url} /> : null}
             <UsedBy id={id} />
+            <VersionDifference
+              id={id}
+              newest={dataset.version}
+              operation={DatasetDiff}
+              changesOf={({ referenceDataset: found }) => found?.diff}
+            />
             <section className="stack tight" aria-label="Versions">
               <h2>Versions</h2>
               <VersionTable
@@ -83,5 +95,23 @@ export default function Dataset({ id }: { id: string }) {
         )
       }
     </Answered>
+  );
+}
+
+const ROWS = 20;
+
+/** The first rows, read by a range of the file. */
+function FirstRows({ url }: { url: string }) {
+  const query = useQuery({
+    queryKey: ["dataset", fileOf(url)],
+    queryFn: () => readFileStart(url, ROWS + 1),
+  });
+  return (
+    <section className="stack tight" aria-label="First rows">
+      <h2>The first rows</h2>
+      <Answered query={query} what="the first rows">
+        {([header = [], ...rows]) => <RowsTable rows={nameFields(header, rows)} />}
+      </Answered>
+    </section>
   );
 }
