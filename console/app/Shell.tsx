@@ -18,6 +18,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "rea
 import { Link, useLocation } from "wouter";
 import { Viewer } from "../graphql/generated/shell";
 import { useKeptFocus } from "../parts/focus";
+import { useScrollSigns } from "./scrollSigns";
 import { formatName } from "../parts/format";
 import { dismissAnnouncement, useAnnouncement } from "./announcement";
 import { useIsLost } from "./connection";
@@ -62,9 +63,12 @@ function useNewScreen() {
   useEffect(() => {
     if (shown.current === location) return;
     shown.current = location;
-    screen.current?.focus({ preventScroll: true });
-    if (!wasBack) window.scrollTo(0, 0);
+    const isBack = wasBack;
     wasBack = false;
+    // A part of the screen that the address names begins with the focus instead.
+    const named = document.getElementById(window.location.hash.slice(1));
+    (named ?? screen.current)?.focus({ preventScroll: named === null });
+    if (!isBack && !named) window.scrollTo(0, 0);
   }, [location]);
   return screen;
 }
@@ -73,6 +77,7 @@ function useNewScreen() {
 export function Shell({ settings, onSignOut, onCaller, children }: ShellProps) {
   const screen = useNewScreen();
   useKeptFocus();
+  useScrollSigns();
   return (
     <div className="shell">
       <a className="skip" href="#screen">

@@ -13,15 +13,21 @@ interface AxesProps {
 export function Axes({ values, names, children }: AxesProps) {
   return (
     <div className="axes small muted">
-      <div className="values" aria-hidden>
-        {values.map((value, place) => (
-          <span key={place}>{formatNumber(value)}</span>
-        ))}
-      </div>
+      {values.length > 0 ? (
+        <div className="values" aria-hidden>
+          {values.map((value, place) => (
+            <span key={place}>{formatNumber(value)}</span>
+          ))}
+        </div>
+      ) : null}
       {children}
       <div className="names" aria-hidden>
         {names.map(({ at, text }) => (
-          <span key={at} className={sideOf(at, text)} style={{ insetInlineStart: `${100 * at}%` }}>
+          <span
+            key={at}
+            className={sideOf(at, text, values.length > 0)}
+            style={{ insetInlineStart: `${100 * at}%` }}
+          >
             {text}
           </span>
         ))}
@@ -30,11 +36,11 @@ export function Axes({ values, names, children }: AxesProps) {
   );
 }
 
-/** Names so short reach beside the drawing no farther than its values do. */
+/** Beside values, names so short reach beside the drawing no farther than its values do. */
 const SHORT = 10;
 
 /** Names at the ends stay within the width. */
-function sideOf(at: number, text: string): string {
-  if (at < 0.06) return text.length > SHORT ? "first" : "";
+function sideOf(at: number, text: string, hasValues: boolean): string {
+  if (at < 0.06) return hasValues && text.length <= SHORT ? "" : "first";
   return at > 0.94 ? "last" : "";
 }

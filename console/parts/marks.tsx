@@ -81,16 +81,29 @@ export function StateBadge({ state }: { state: string }) {
   return <span className={`badge ${TONES[state] ?? ""}`}>{formatName(state)}</span>;
 }
 
-/** How an execution ended; one that left rows out is no plain success. */
-export function ExecutionBadge({ state, rejected }: { state: string; rejected: number | string }) {
+/** The id of the list of rejected rows on the screen of an execution. */
+export const REJECTED = "rejected";
+
+interface ExecutionBadgeProps {
+  id: string;
+  state: string;
+  rejected: number | string;
+}
+
+/** How an execution ended; one that left rows out is no plain success, and leads to them. */
+export function ExecutionBadge({ id, state, rejected }: ExecutionBadgeProps) {
   const count = Number(rejected);
   if (count === 0) return <StateBadge state={state} />;
   return (
     <>
       <StateBadge state={state} />{" "}
-      <span className="badge warn">
+      <Link
+        className="badge warn"
+        href={`${pathOf("executions", id)}#${REJECTED}`}
+        onClick={() => document.getElementById(REJECTED)?.focus()}
+      >
         {formatNumber(count)} {count === 1 ? "row" : "rows"} rejected
-      </span>
+      </Link>
     </>
   );
 }

@@ -26,6 +26,7 @@ from tests.browser.console import (
     read_download,
     run_rows,
     sign_in,
+    tab_to,
     write_csv,
 )
 from tests.install import ROOT, skip_reason
@@ -261,21 +262,33 @@ async def test_a_pipeline_shows_its_formulas_its_versions_and_how_it_was(visit: 
 async def assert_a_time_is_typed(visit: Visit) -> None:
     """A time is typed part by part, and asked for when it is whole; the field stays."""
     page = visit.page
-    field, asked = page.get_by_label("As it was at"), len(visit.queries)
+    field = page.get_by_label("As it was at", exact=True)
+    asked = len(visit.queries)
     await field.focus()
     await page.keyboard.type("01022020")
-    await page.keyboard.type("0930AM")
     gone = page.get_by_role("heading", name="There was no such pipeline at this time")
     await expect(gone).to_be_visible()
-    await expect(field).to_be_focused()
-    await expect(field).to_have_value("2020-01-02T09:30")
+    # A date alone is the start of its day.
+    await expect(page.get_by_text("at the start of this day")).to_be_visible()
+    await tab_to(page, "Time of day")
+    await page.keyboard.type("0930AM")
+    await expect(page).to_have_url(re.compile("at=2020-01-02T09%3A30"))
+    time = page.get_by_label("Time of day: As it was at")
+    await expect(time).to_be_focused()
+    await expect(time).to_have_value("09:30")
+    await expect(field).to_have_value("2020-01-02")
     times = [json.loads(one.post_data or "")["variables"].get("asAt") for one in visit.queries]
     # A change of the pipeline elsewhere lets the same be asked again.
-    assert {time for time in times[asked:] if time} == {"2020-01-02T09:30:00.000Z"}
+    assert {time for time in times[asked:] if time} == {
+        "2020-01-02T00:00:00.000Z",
+        "2020-01-02T09:30:00.000Z",
+    }
     await page.keyboard.press("Backspace")  # a part that is typed anew is no answer yet
     await expect(gone).to_be_visible()
-    while await field.evaluate("(element) => element === document.activeElement"):
-        await page.keyboard.press("Tab")  # the field's own calendar has a place too
+    await field.focus()
+    await page.keyboard.press("Backspace")
+    await expect(gone).to_be_visible()
+    await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="console:versions")).to_be_visible()
 
 
@@ -300,18 +313,26 @@ async def test_a_pipeline_is_shared_with_a_group_and_no_longer(visit: Visit) -> 
     await expect(
         page.get_by_text("Your group /usa sees it because it belongs to /usa.")
     ).to_be_visible()
-    await page.get_by_label("Share with group").fill("/eu")
-    await page.get_by_role("button", name="Share", exact=True).click()
+    field = page.get_by_role("combobox", name="Share with group")
+    await field.focus()
+    await page.keyboard.type("fra")
+    await expect(page.get_by_text("Enter takes /eu/france", exact=True)).to_be_visible()
+    await page.keyboard.press("Enter")
+    # The path is seen before it is used.
+    await expect(field).to_have_value("/eu/france")
     groups = page.get_by_role("region", name="Groups", exact=True)
-    await expect(groups.get_by_text("/eu", exact=True)).to_be_visible()
+    await expect(groups.get_by_text("/eu/france", exact=True)).to_have_count(0)
+    await page.keyboard.press("Enter")
+    await expect(groups.get_by_text("/eu/france", exact=True)).to_be_visible()
     query = "query($id: ID!) { pipeline(id: $id) { groups } }"
-    assert sorted((await ask(page, query, id=id))["groups"]) == ["/eu", "/usa"]
-    await expect(page.get_by_role("region", name="History of access")).to_contain_text("granted")
+    assert sorted((await ask(page, query, id=id))["groups"]) == ["/eu/france", "/usa"]
+    history = page.get_by_role("region", name="History of access").get_by_role("row")
+    await expect(history.first).to_contain_text(re.compile("granted.*/eu/france"))
     await expect(page.get_by_role("status", name="Done")).to_have_text(
-        "The group /eu and those below it see the pipeline now."
+        "The group /eu/france and those below it see the pipeline now."
     )
     await groups.get_by_role("button", name="Stop sharing").click()
-    await expect(groups.get_by_text("/eu", exact=True)).to_have_count(0)
+    await expect(groups.get_by_text("/eu/france", exact=True)).to_have_count(0)
     await expect(page.get_by_role("heading", name="Groups that see it")).to_be_focused()
     assert (await ask(page, query, id=id))["groups"] == ["/usa"]
     assert_quiet(visit)

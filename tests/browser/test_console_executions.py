@@ -137,6 +137,10 @@ async def test_the_timeline_has_a_bar_of_each_execution_that_leads_to_it(visit: 
     places = await bars.evaluate_all("all => all.map((one) => one.x.baseVal.value)")
     assert places == sorted(places, reverse=True)  # the newest execution is the last in time
     assert len(places) >= len(made)
+    widths = await bars.evaluate_all("all => all.map((one) => one.getBoundingClientRect().width)")
+    assert min(widths) >= 8  # a short one is seen, and can be pointed at
+    axis = page.locator("figure .names span")
+    await expect(axis).to_have_text([re.compile(r"\d\d:\d\d")] * 5)
     await bars.nth(2).click()
     await expect(page.get_by_role("heading", name="bar 0.csv")).to_be_visible()
     await page.go_back()
@@ -162,9 +166,18 @@ async def test_an_execution_shows_its_pins_and_gives_its_files(visit: Visit) -> 
         got[name] = await read_download(await download.value)
     assert json.loads(got["Input"]) == rows
     assert got["Output"].splitlines() == ["co2e", "48.28032"]
+    await page.get_by_role("link", name="1 row rejected").press("Enter")
+    await expect(page.get_by_role("heading", name="Rejected rows")).to_be_focused()
     rejected = got["Rejected rows"].splitlines()
     assert len(rejected) == 2
     assert rejected[1].startswith("2,miles,INVALID_INPUT,")
+    await go_to(visit, f"/executions?group=%2F&pipeline={quote(pipeline, safe='')}")
+    await page.get_by_role("link", name="1 row rejected").click()
+    await expect(page.get_by_role("heading", name="Rejected rows")).to_be_focused()
+    whole = (await ask(page, CREATE, input={**given, "rows": rows[:1]}))["execution"]["id"]
+    await go_to(visit, path_of("executions", whole))
+    await expect(page.get_by_text("No row was rejected.")).to_be_visible()
+    await expect(page.get_by_role("link", name=re.compile("^Rejected"))).to_have_count(0)
     assert_quiet(visit)
 
 

@@ -19,7 +19,7 @@ import type {
 } from "./types";
 
 export const GroupDetails: Operation<GroupDetailsQuery, GroupDetailsQueryVariables> = {
-  id: "f6a441a249a9192ef4cfbaabc5c93670aa88babbd2eb4f458cb12b8321533b94",
+  id: "37842639663bfb3df6431dacacc8aeeb9078eeae2a6bf77a61be5223b396db45",
   name: "GroupDetails",
 };
 export const CreateGroup: Operation<CreateGroupMutation, CreateGroupMutationVariables> = {

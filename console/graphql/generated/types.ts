@@ -2385,6 +2385,19 @@ export type DatasetDetailsQuery = {
   } | null;
 };
 
+export type DatasetDiffQueryVariables = Exact<{
+  id: string;
+  from: number;
+  to: number;
+}>;
+
+export type DatasetDiffQuery = {
+  referenceDataset: {
+    id: string;
+    diff: Array<{ op: ChangeOperation; path: string; before: unknown; after: unknown }> | null;
+  } | null;
+};
+
 export type EditedPipelineQueryVariables = Exact<{
   id: string;
 }>;
@@ -3365,6 +3378,7 @@ export type GroupDetailsQuery = {
         by: string;
         action: HistoryAction;
         subject: string;
+        group: string | null;
         state: string | null;
         roles: Array<string>;
       }>;

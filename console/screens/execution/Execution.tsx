@@ -79,6 +79,7 @@ function Shown({ execution }: { execution: Details }) {
           </h1>
           <p className="row middle">
             <ExecutionBadge
+              id={execution.id}
               state={execution.state}
               rejected={execution.progress?.rowsFailed ?? 0}
             />
@@ -272,10 +273,11 @@ function Facts({ execution }: { execution: Details }) {
 }
 
 function Files({ execution }: { execution: Details }) {
+  const isWhole = !isOpen(execution) && !hasRejected(execution);
   const files = [
     ["Input", execution.inputDownload],
     ["Output", execution.outputDownload],
-    ["Rejected rows", execution.errorsDownload],
+    ...(isWhole ? [] : [["Rejected rows", execution.errorsDownload] as const]),
   ] as const;
   return (
     <section className="card stack tight" aria-label="Files">
@@ -304,6 +306,9 @@ function Files({ execution }: { execution: Details }) {
           </p>
         ),
       )}
+      {isWhole && execution.state === "SUCCESS" ? (
+        <p className="muted">No row was rejected.</p>
+      ) : null}
     </section>
   );
 }

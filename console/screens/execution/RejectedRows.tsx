@@ -2,7 +2,9 @@ import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { PinnedTransforms } from "../../graphql/generated/execution";
 import { pathOf } from "../../parts/address";
+import { useFocusAtFirst } from "../../parts/focus";
 import { parametersOf } from "../../parts/formulas";
+import { REJECTED } from "../../parts/marks";
 import { Answered } from "../../parts/state";
 import { MOST_REJECTED, useRejectedRows } from "./rejectedFile";
 
@@ -26,9 +28,12 @@ export function RejectedRows({ url, pipeline, version, at }: RejectedRowsProps) 
     ) ?? transforms.find(({ formula }) => parametersOf(formula).includes(column));
   const placeOf = (transform: number) =>
     `${pathOf("pipelines", pipeline)}?${new URLSearchParams({ at, transform: String(transform) }).toString()}`;
+  const heading = useFocusAtFirst<HTMLHeadingElement>(location.hash === `#${REJECTED}`);
   return (
     <section className="stack tight" aria-label="Rejected rows">
-      <h2>Rejected rows</h2>
+      <h2 ref={heading} id={REJECTED} tabIndex={-1}>
+        Rejected rows
+      </h2>
       <p className="small muted">
         Numbers count the rows of the input, from 1 and without its header. The file of rejected
         rows has all; the first {MOST_REJECTED} problems are below.

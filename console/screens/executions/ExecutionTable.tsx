@@ -86,7 +86,7 @@ function ExecutionRow({ row, index }: { row: Row; index: number }) {
   return (
     <tr aria-rowindex={index + 2} style={{ height: ROW_HEIGHT }}>
       <td>
-        <ExecutionBadge state={row.state} rejected={progress?.rowsFailed ?? 0} />
+        <ExecutionBadge id={row.id} state={row.state} rejected={progress?.rowsFailed ?? 0} />
         {row.stateMessage ? (
           <span className="clipped small muted" title={row.stateMessage}>
             {row.stateMessage}

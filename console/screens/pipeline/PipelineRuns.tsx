@@ -45,7 +45,11 @@ export function PipelineRuns({ id }: { id: string }) {
             {pages.nodes.map((row) => (
               <tr key={row.id}>
                 <td>
-                  <ExecutionBadge state={row.state} rejected={row.progress?.rowsFailed ?? 0} />
+                  <ExecutionBadge
+                    id={row.id}
+                    state={row.state}
+                    rejected={row.progress?.rowsFailed ?? 0}
+                  />
                   {row.stateMessage ? <p className="small muted">{row.stateMessage}</p> : null}
                 </td>
                 <td>
