@@ -116,6 +116,14 @@ def test_decisions_are_numbered_without_gaps() -> None:
     assert numbers == list(range(1, len(DECISIONS) + 1))
 
 
+def test_the_tutorial_takes_the_time_that_it_says() -> None:
+    text = (DOCS / "tutorial.md").read_text()
+    done = re.findall(r"^```(?:sh|graphql|csv .*|json variables)$", text, re.MULTILINE)
+    minutes = len(text.split()) / 200 + len(done) / 2
+    assert "In fifteen minutes (200 words read in a minute, and half a minute for each" in text
+    assert 12 < minutes <= 15
+
+
 def commands(of: App = app, path: str = "") -> dict[str, App]:
     """Return every command as its words: subcommands, and groups that are commands themselves."""
     names = [name for name in of if not name.startswith("-")]
