@@ -33,7 +33,7 @@ _STORE_CHECKS: Final[Mapping[str, tuple[str, Check]]] = MappingProxyType(
 )
 
 
-_RUNNING_CHECKS = (("server", check_running_server),)
+_RUNNING_CHECKS = (("variables", check_variables), ("server", check_running_server))
 
 _URL_HELP = "Check the running server at this URL instead of the settings."
 _PROOF_HELP = "A token or an API key for it. By default one for development. Also PENSTOCK_TOKEN."

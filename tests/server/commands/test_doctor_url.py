@@ -48,7 +48,7 @@ def test_a_healthy_server_passes_each_check(
 ) -> None:
     options = ("--url", server.url, "--data-dir", str(data_dir), "--origin", PAGE)
     checks = examine(capsys, *options, code=0)
-    names = ("server", "clock", "readiness", "cors", "token", "upload")
+    names = ("variables", "server", "clock", "readiness", "cors", "token", "upload")
     assert levels(checks) == dict.fromkeys(names, "ok")
     assert checks["token"]["message"] == "dev@localhost is admin of /."
 
@@ -59,6 +59,7 @@ def test_a_page_of_another_origin_and_a_bad_token_are_found(
     options = ("--url", server.url, "--token", "bad", "--origin", "https://other.example.org")
     checks = examine(capsys, *options, code=3)
     assert levels(checks) == {
+        "variables": "ok",
         "server": "ok",
         "clock": "ok",
         "readiness": "ok",
@@ -72,7 +73,17 @@ def test_a_page_of_another_origin_and_a_bad_token_are_found(
 
 def test_a_server_that_does_not_answer_is_one_finding(capsys: pytest.CaptureFixture[str]) -> None:
     checks = examine(capsys, "--url", "http://127.0.0.1:9", "--token", "t", code=3)
-    assert levels(checks) == {"server": "fail"}
+    assert levels(checks) == {"variables": "ok", "server": "fail"}
+
+
+def test_an_unknown_variable_is_named_beside_a_running_server(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_TOKN", "t")
+    checks = examine(capsys, "--url", "http://127.0.0.1:9", "--token", "t", code=3)
+    assert checks["variables"]["message"] == (
+        "PENSTOCK_TOKN is no setting. Do you mean PENSTOCK_TOKEN?"
+    )
 
 
 @pytest.mark.parametrize(("skew", "level"), [(0, "ok"), (30, "ok"), (-31, "fail"), (3600, "fail")])
@@ -90,4 +101,8 @@ def test_a_server_names_variables_that_it_does_not_know(server: Server, data_dir
 def test_variables_of_settings_and_of_clients_are_known() -> None:
     names = ("PENSTOCK_PORT", "PENSTOCK_URL", "PENSTOCK_CONFIG", "penstock_port", "PATH")
     assert describe_unknown_variables(dict.fromkeys(names, "")) == []
-    assert describe_unknown_variables({"PENSTOCK_XYZZY": ""}) == ["PENSTOCK_XYZZY is no setting."]
+
+
+@pytest.mark.parametrize("name", ["PENSTOCK_XYZZY", "PENSTOCK_FROB", "PENSTOCK_LOUD"])
+def test_a_variable_like_none_of_them_has_no_suggestion(name: str) -> None:
+    assert describe_unknown_variables({name: ""}) == [f"{name} is no setting."]
