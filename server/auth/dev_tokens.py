@@ -59,6 +59,11 @@ def dev_key(data_dir: Path) -> OKPKey:
         raise BadDevKey(f"{path}: {error.strerror}") from error
 
 
+def existing_dev_key(data_dir: Path) -> OKPKey | None:
+    """Return the key in the directory, or None if no server has made one; raises BadDevKey."""
+    return dev_key(data_dir) if (data_dir / KEY_FILE).exists() else None
+
+
 def sign_dev_token(
     key: OKPKey,
     user: str,

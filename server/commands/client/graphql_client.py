@@ -127,7 +127,9 @@ def _unreachable_server(url: str, error: Exception) -> CommandFailed:
     elif isinstance(error, httpx.TimeoutException):
         words = f"{place} did not answer within {TIMEOUT_SECONDS:.0f} seconds."
     elif isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
-        words = f"{place} is not an address such as http://127.0.0.1:8000. {HOW_TO_NAME}"
+        typed = place.removesuffix("/graphql")
+        words = f"{typed} is not an address such as http://127.0.0.1:8000. {HOW_TO_NAME}"
+        return CommandFailed(words, code=ExitCode.USAGE)
     else:
         words = f"{place}: {str(error) or type(error).__name__}"
     return CommandFailed(words, code=ExitCode.STORE)

@@ -54,16 +54,17 @@ def run(
     The command uploads the file, follows the execution, and saves output and rejected rows. It
     exits with 1 if the execution did not succeed. Results of an earlier run are removed first.
     """
-    profile = server.read_profile()
+    output = result.output or _beside(file, "output") or STANDARD
+    errors = result.errors or _beside(file, "errors")
+    _check_files(file, output, errors)
     file_run = FileRun(
         pipeline=pipeline,
-        group=group or profile.group,
+        group=group or server.read_profile().group,
         file=file,
-        output=result.output or _beside(file, "output") or STANDARD,
-        errors=result.errors or _beside(file, "errors"),
+        output=output,
+        errors=errors,
         max_failed_rows=result.max_failed_rows,
     )
-    _check_files(file_run)
     try:
         return _run_output(asyncio.run(_run_file(server, file_run)), file_run)
     except ExecutionLeft as left:
@@ -79,14 +80,14 @@ def _beside(file: Path, name: str) -> Path | None:
     return None if file == STANDARD else file.with_name(f"{file.name}.{name}.csv")
 
 
-def _check_files(file_run: FileRun) -> None:
-    if file_run.file != STANDARD and not file_run.file.is_file():
-        raise CommandFailed(f"{file_run.file} is not a file.", code=ExitCode.USAGE)
-    results = [path for path in (file_run.output, file_run.errors) if path is not None]
+def _check_files(file: Path, output: Path, errors: Path | None) -> None:
+    if file != STANDARD and not file.is_file():
+        raise CommandFailed(f"{file} is not a file.", code=ExitCode.USAGE)
+    results = [path for path in (output, errors) if path is not None]
     for path in results:
         if not path.parent.is_dir():
             raise CommandFailed(f"{path.parent} is not a directory.", code=ExitCode.USAGE)
-    inputs = [] if file_run.file == STANDARD else [file_run.file]
+    inputs = [] if file == STANDARD else [file]
     places = [path.resolve() for path in (*inputs, *results)]
     if len({*places}) < len(places):
         words = "The file, its output and its errors must be three files."

@@ -12,7 +12,7 @@ from penstock.server.auth.dev_tokens import (
     DEV_TOKEN_LIFETIME,
     DEV_USER,
     PREFERRED_GROUP,
-    dev_key,
+    existing_dev_key,
     sign_dev_token,
 )
 from penstock.server.commands.client.graphql_client import GraphQLClient
@@ -68,5 +68,12 @@ def _development_token(data_dir: Path | None) -> str:
     if settings.issuer is not None:
         message = "PENSTOCK_ISSUER is set, so a development token does not work: pass --token."
         raise CommandFailed(message, code=ExitCode.USAGE)
-    key = dev_key(settings.data_dir)
+    # A key made here would be one that no server knows.
+    key = existing_dev_key(settings.data_dir)
+    if key is None:
+        message = (
+            f"{settings.data_dir.resolve()} has no key of a server: start the server there, name "
+            "its data directory by --data-dir, or pass --token."
+        )
+        raise CommandFailed(message, code=ExitCode.USAGE)
     return sign_dev_token(key, DEV_USER, {ROOT: Role.ADMIN}, PREFERRED_GROUP, DEV_TOKEN_LIFETIME)

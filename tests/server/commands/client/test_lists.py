@@ -252,18 +252,18 @@ def test_an_execution_that_is_not_there_is_missed(terminal: Terminal, command: s
 
 
 @pytest.mark.parametrize(
-    ("url", "problem"),
+    ("url", "problem", "code"),
     [
-        ("http://127.0.0.1:1", "Cannot connect to http://127.0.0.1:1/graphql: "),
-        ("nonsense", "nonsense/graphql is not an address such as http://127.0.0.1:8000."),
-        ("http://a:x", "http://a:x/graphql is not an address such as http://127.0.0.1:8000."),
-        ("{server}/healthz", "answered 404, and not as GraphQL does."),
+        ("http://127.0.0.1:1", "Cannot connect to http://127.0.0.1:1/graphql: ", 3),
+        ("nonsense", "penstock: nonsense is not an address such as http://127.0.0.1:8000.", 2),
+        ("http://a:x", "penstock: http://a:x is not an address such as http://127.0.0.1:8000.", 2),
+        ("{server}/healthz", "answered 404, and not as GraphQL does.", 3),
     ],
 )
 def test_a_wrong_address_is_said_in_a_sentence(
-    terminal: Terminal, server: Server, url: str, problem: str
+    terminal: Terminal, server: Server, url: str, problem: str, code: int
 ) -> None:
-    said = terminal.fail("groups", "list", "--url", url.format(server=server.url), code=3)
+    said = terminal.fail("groups", "list", "--url", url.format(server=server.url), code=code)
     assert problem in said
     assert "--url, PENSTOCK_URL or a profile" in said
     assert said.count("\n") == 1

@@ -91,3 +91,12 @@ def test_an_option_wins_over_its_variable_and_that_over_the_profile(
     monkeypatch.setenv("PENSTOCK_TOKEN", "variable")
     found = ServerOptions(token="option").read_profile()
     assert found == Profile("http://variable:1", "option", "/usa")
+
+
+def test_a_client_makes_no_key_where_no_server_has_run(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "data"
+    with pytest.raises(CommandFailed) as failed:
+        ServerOptions(data_dir=elsewhere).read_profile()
+    assert failed.value.code == 2
+    assert str(failed.value).startswith(f"{elsewhere} has no key of a server: ")
+    assert not elsewhere.exists()
