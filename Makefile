@@ -17,23 +17,23 @@ serve: all ## start the server on loopback with the embedded store and sample da
 # One more than two processors: for a quarter of their time the tests wait.
 WORKERS ?= 3
 
+# The types are checked beside the first tests, which leave a processor free.
+define run_tests
+@$(BIN)/mypy & types=$$!; \
+  $(BIN)/pytest $(1); tests=$$?; \
+  wait $$types && exit $$tests
+endef
+
 .PHONY: test
 test: all tools lint ## lint, types, floors and the whole test suite
-	@# The types are checked beside the first tests, which leave a processor free.
-	$(BIN)/mypy & types=$$!; \
-	  $(BIN)/pytest --workers $(WORKERS); tests=$$?; \
-	  wait $$types && exit $$tests
+	$(call run_tests,--workers $(WORKERS))
 
 .PHONY: check
-check: rules ## lint, types, floors and the quick tests that start no server
-	$(BIN)/pytest --workers 2 -q -m 'not thorough' $(UNIT)
+check: lint ## lint, types, floors and the quick tests that start no server
+	$(call run_tests,--workers 2 -q -m 'not thorough' $(UNIT))
 
-UNIT := tests/formula tests/transform tests/graphql_jit tests/resolvers tests/schema tests/documents \
+UNIT := tests/formula tests/transform tests/graphql_jit tests/resolvers tests/schema \
   tests/test_docs.py tests/test_plain_words.py tests/test_clocks.py tests/test_lock_files.py
-
-.PHONY: rules
-rules: lint
-	$(BIN)/mypy
 
 .PHONY: lint
 lint: .venv/testing
