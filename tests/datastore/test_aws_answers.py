@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable
+from math import inf
 from traceback import format_exception
 from unittest.mock import patch
 
@@ -10,7 +11,7 @@ import pytest
 from penstock.datastore import aws_answers
 from penstock.datastore.access.kms_vault import KmsVault
 from penstock.datastore.audio.assumed_roles import StsRoles
-from penstock.datastore.dynamodb import botocore_client
+from penstock.datastore.dynamodb import botocore_client, retry
 from penstock.datastore.errors import IllegalState, RequestRefused, Unavailable
 from penstock.datastore.objects import s3
 from penstock.datastore.objects.s3 import Patience, S3Files
@@ -61,7 +62,7 @@ async def assume_role(url: str) -> object:
 
 
 async def read_row(url: str) -> object:
-    table = await open_dynamodb(url, name="any", deadline=0.1, kind="stock")
+    table = await open_dynamodb(url, name="any", deadline=60.0, kind="stock")
     try:
         return await table.get([Key("P:1", "PV:latest")])
     finally:
@@ -76,6 +77,7 @@ of_each_service = pytest.mark.parametrize(
 @pytest.fixture(autouse=True)
 def few_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(s3, "OWN_PATIENCE", Patience(60.0, 60.0, 1))
+    monkeypatch.setattr(retry, "_jitter", lambda: inf)
 
 
 @of_each_service
