@@ -17,6 +17,7 @@ from tests.browser.console import (
     closing_dialog,
     find_faults,
     go_to,
+    hand_over_choosers,
     is_answer_to,
     open_console,
     press_on,
@@ -222,16 +223,61 @@ async def test_the_library_is_browsed_and_the_queue_is_changed_while_it_plays(vi
     assert_quiet(visit)
 
 
-async def test_an_uploaded_track_is_in_the_library_with_its_cover(
+async def test_an_uploaded_track_is_in_the_library_and_its_album_gets_and_loses_a_cover(
     visit: Visit, tmp_path: Path
 ) -> None:
     page = await open_console(visit, "/audio")
-    file = tmp_path / "mine.wav"
-    sound = wav(tone(440, 1.0), Tags(title="My tone"), png(10, 120, 60, side=32))
-    await asyncio.to_thread(file.write_bytes, sound)
-    await page.get_by_label("Upload tracks").set_input_files(file)
+    hand_over_choosers(page)
+    sound = wav(
+        tone(440, 1.0),
+        Tags(title="My tone", album="My album", album_artist="Me"),
+        png(10, 120, 60, side=32),
+    )
+    await page.get_by_label("Upload tracks").set_input_files(
+        await write_bytes(tmp_path / "mine.wav", sound)
+    )
     track = page.get_by_role("list", name="List of tracks").get_by_role("listitem")
-    cover = track.filter(has_text="My tone").locator("img.cover")
-    await cover.scroll_into_view_if_needed()
+    of_track = track.filter(has_text="My tone").locator("img.cover")
+    await of_track.scroll_into_view_if_needed()
+    await expect(of_track).to_have_js_property("naturalWidth", 32)
+
+    # The cover of its album, by the keyboard alone.
+    await press_on(page, "Albums")
+    await press_on(page, "My album")
+    album = page.get_by_role("region", name="Album My album of Me")
+    cover = album.get_by_role("img", name="Cover of My album")
     await expect(cover).to_have_js_property("naturalWidth", 32)
+    words = await write_bytes(tmp_path / "words.png", b"words")
+    await choose_cover(page, words)
+    await expect(album.get_by_role("alert")).to_contain_text("BAD_USER_INPUT")
+    await expect(cover).to_have_js_property("naturalWidth", 32)
+    other = await write_bytes(tmp_path / "other.png", png(120, 10, 60, side=48))
+    await choose_cover(page, other)
+    done = page.get_by_role("status", name="Done")
+    await expect(done).to_have_text("The album My album has another cover now.")
+    await expect(album.get_by_role("alert")).to_have_count(0)
+    await expect(cover).to_have_js_property("naturalWidth", 48)
+    await expect(of_track).to_have_js_property("naturalWidth", 48)
+    await press_on(page, "Remove the cover")
+    async with closing_dialog(page) as dialog:
+        await expect(dialog).to_contain_text("All tracks of the album lose their cover.")
+        assert await find_faults(page) == []
+        await press_on(page, "Remove the cover")
+    await expect(done).to_have_text("The album My album has no cover now.")
+    await expect(album).to_be_visible()
+    await expect(page.get_by_role("img", name="Cover of My album")).to_have_count(0)
+    await expect(of_track).to_have_count(0)
+    await expect(page.get_by_role("button", name="Remove the cover")).to_have_count(0)
     assert_quiet(visit)
+
+
+async def write_bytes(file: Path, content: bytes) -> Path:
+    await asyncio.to_thread(file.write_bytes, content)
+    return file
+
+
+async def choose_cover(page: Page, file: Path) -> None:
+    """Choose a picture with the chooser that a key opens."""
+    async with page.expect_file_chooser() as chooser:
+        await press_on(page, "Set the cover")
+    await (await chooser.value).set_files(file)

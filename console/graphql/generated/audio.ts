@@ -6,6 +6,8 @@ import type {
   AudioChoicesQueryVariables,
   TracksQuery,
   TracksQueryVariables,
+  AlbumDetailsQuery,
+  AlbumDetailsQueryVariables,
   PlaylistTracksQuery,
   PlaylistTracksQueryVariables,
   CreatePlaylistMutation,
@@ -26,6 +28,12 @@ import type {
   AddAudioMutationVariables,
   SetFavouriteMutation,
   SetFavouriteMutationVariables,
+  CreateArtworkUploadMutation,
+  CreateArtworkUploadMutationVariables,
+  SetArtworkMutation,
+  SetArtworkMutationVariables,
+  RemoveArtworkMutation,
+  RemoveArtworkMutationVariables,
 } from "./types";
 
 export const AudioChoices: Operation<AudioChoicesQuery, AudioChoicesQueryVariables> = {
@@ -35,6 +43,10 @@ export const AudioChoices: Operation<AudioChoicesQuery, AudioChoicesQueryVariabl
 export const Tracks: Operation<TracksQuery, TracksQueryVariables> = {
   id: "9b393fdc4d0daf027770452194b392d1b0004ba165359e6eff2516658620e37c",
   name: "Tracks",
+};
+export const AlbumDetails: Operation<AlbumDetailsQuery, AlbumDetailsQueryVariables> = {
+  id: "24439ab24562f23f701d1dda61c5225b13439330f468ab426e81f576a8e1f5bb",
+  name: "AlbumDetails",
 };
 export const PlaylistTracks: Operation<PlaylistTracksQuery, PlaylistTracksQueryVariables> = {
   id: "b305aaf6abd9656a6e1adfb03282ae318daec9f460b28b035406f7d588e9fb04",
@@ -78,4 +90,19 @@ export const AddAudio: Operation<AddAudioMutation, AddAudioMutationVariables> = 
 export const SetFavourite: Operation<SetFavouriteMutation, SetFavouriteMutationVariables> = {
   id: "047191cb8c920ccf06ba73633993ac2abebfb6c9f22267eea839c05be5cb17c2",
   name: "SetFavourite",
+};
+export const CreateArtworkUpload: Operation<
+  CreateArtworkUploadMutation,
+  CreateArtworkUploadMutationVariables
+> = {
+  id: "8ed52fa43c7ec93d6c543db8e23299dcb1cfff67316effec7d62b6445f857c06",
+  name: "CreateArtworkUpload",
+};
+export const SetArtwork: Operation<SetArtworkMutation, SetArtworkMutationVariables> = {
+  id: "33be20579d6969052071219622a52bebaae79fc297f5322c3fb27a10195931b1",
+  name: "SetArtwork",
+};
+export const RemoveArtwork: Operation<RemoveArtworkMutation, RemoveArtworkMutationVariables> = {
+  id: "b48fb3805884eb83cfeb1e43e07874d5e1082d5e2b95cf684645d69152f1cb3a",
+  name: "RemoveArtwork",
 };

@@ -77,6 +77,12 @@ export type CreateApiKeyInput = {
   expiresAt: string;
 };
 
+/** The picture to upload. */
+export type CreateArtworkUploadInput = {
+  /** The name of the file, which becomes the last part of the object's key. */
+  fileName: string;
+};
+
 /** The audio file to upload. */
 export type CreateAudioUploadInput = {
   /** The name of the file, which becomes the last part of the object's key. */
@@ -800,6 +806,12 @@ export type RecoverRunInput = {
   shredTypes?: Array<string> | null | undefined;
 };
 
+/** The track or the album that loses its cover. */
+export type RemoveArtworkInput = {
+  /** The global id of a track or an album. */
+  id: string;
+};
+
 /** The entries to remove from a playlist. */
 export type RemovePlaylistEntriesInput = {
   /** The global id of the playlist. */
@@ -1003,6 +1015,14 @@ export type RunState =
   | "FAILED"
   /** The run failed as often as its manifest allows: no worker tries it again until `retryRun` lets them. */
   | "GIVEN_UP";
+
+/** The track or the album that gets a cover, and the cover. */
+export type SetArtworkInput = {
+  /** The global id of a track or an album. */
+  id: string;
+  /** The key of a picture that was uploaded with the form of `createArtworkUpload`: JPEG, PNG, GIF or WebP. */
+  objectKey: string;
+};
 
 /** The thing to mark or unmark as a favourite. */
 export type SetFavouriteInput = {
@@ -1823,6 +1843,40 @@ export type TracksQuery = {
   };
 };
 
+export type AlbumDetailsQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type AlbumDetailsQuery = {
+  node:
+    | {
+        name: string;
+        artistName: string;
+        year: number | null;
+        id: string;
+        artworkUrl: { url: string } | null;
+      }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | null;
+};
+
 export type PlaylistTracksQueryVariables = Exact<{
   id: string;
   after?: string | null | undefined;
@@ -2095,6 +2149,75 @@ export type SetFavouriteMutation = {
   setFavourite:
     | { __typename: "SetFavouritePayload" }
     | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type CreateArtworkUploadMutationVariables = Exact<{
+  input: CreateArtworkUploadInput;
+}>;
+
+export type CreateArtworkUploadMutation = {
+  createArtworkUpload:
+    | {
+        __typename: "CreateArtworkUploadPayload";
+        objectKey: string;
+        form: {
+          method: string;
+          url: string;
+          fields: Array<{ name: string; value: string }>;
+          headers: Array<{ name: string; value: string }>;
+        };
+      }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SetArtworkMutationVariables = Exact<{
+  input: SetArtworkInput;
+}>;
+
+export type SetArtworkMutation = {
+  setArtwork:
+    | { __typename: "SetArtworkPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type RemoveArtworkMutationVariables = Exact<{
+  input: RemoveArtworkInput;
+}>;
+
+export type RemoveArtworkMutation = {
+  removeArtwork:
+    | { __typename: "RemoveArtworkPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
 export type CalculationDetailsQueryVariables = Exact<{

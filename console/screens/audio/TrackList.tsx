@@ -10,6 +10,7 @@ import { ActionButton } from "../../parts/ActionButton";
 import { Field } from "../../parts/fields";
 import { formatLength } from "../../parts/format";
 import { Empty, More, PendingList, Problem } from "../../parts/state";
+import { AlbumHead } from "./AlbumHead";
 
 export function toQueued({
   id,
@@ -90,6 +91,9 @@ export function TrackList({ title, filter, playlists }: TrackListProps) {
         </button>
       </div>
       {add.error ? <Problem error={add.error} /> : null}
+      {filter.album && !pages.isPlaceholderData
+        ? idsOfAlbums(nodes).map((id) => <AlbumHead key={id} id={id} />)
+        : null}
       <ul className="cards" aria-label="List of tracks">
         {nodes.map((track, index) => (
           <TrackCard
@@ -104,6 +108,11 @@ export function TrackList({ title, filter, playlists }: TrackListProps) {
       <More pages={pages} what="tracks" />
     </>
   );
+}
+
+/** The albums of the tracks, each once: several may have one name. */
+function idsOfAlbums(tracks: readonly TrackFactsFragment[]): string[] {
+  return [...new Set(tracks.flatMap(({ album }) => (album ? [album.id] : [])))];
 }
 
 interface TrackCardProps {
