@@ -205,8 +205,9 @@ class NgsiMutation:
     @strawberry.mutation(
         graphql_type=DeleteNgsiSamplesResult,
         description="Delete the samples of an entity, all or those of a span of time, for ever, as "
-        "a job. Samples that arrive after the request stay, and the entity stays in the lists. The "
-        "caller must be an admin at the service path, and can have 10 deletions at a time.",
+        "a job. Samples that arrive after the request stay. An entity without any sample left "
+        "leaves the lists, and returns with its next sample. The caller must be an admin at the "
+        "service path, and can have 10 deletions at a time.",
         metadata=price_metadata(DELETION_COST),
     )
     @staticmethod
