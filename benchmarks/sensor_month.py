@@ -5,7 +5,7 @@ import asyncio
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,8 @@ from penstock.datastore.ngsi.hours.generations import HourOfEvents
 from penstock.datastore.ngsi.hours.hour_keeper import HourKeeper
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
-from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period
+from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period, Width
+from penstock.datastore.ngsi.reading.downsampling import Downsampling
 from penstock.datastore.ngsi.reading.series import TimeSpan
 from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.rows import Event, items_of
@@ -39,6 +40,15 @@ MONTH: Final = 31
 DAY_SECONDS: Final = 86_400
 TARGET: Final = 0.1
 METHODS: Final = (Method.MIN, Method.MAX, Method.AVG, Method.COUNT, Method.FIRST, Method.LAST)
+AGGREGATIONS: Final = (
+    *(Aggregation(method, period) for method in METHODS for period in (Period.DAY, Period.HOUR)),
+    *(Aggregation(Method.AVG, Width(minutes * 60)) for minutes in (5, 15, 90)),
+    *(
+        Aggregation(Method.PERCENTILE, period)
+        for period in (Period.DAY, Period.HOUR, Width(14_400))
+    ),
+)
+POINTS: Final = (100, 500, 2_000)
 SENSOR: Final = Entity("plant", "/", "sensor1", "Sensor")
 READER: Final = Caller("reader", {ROOT: Role.READER})
 _BATCH = 5_000
@@ -95,16 +105,43 @@ async def keep_as_sink(store: Store, days: int) -> int:
     return len(turns)
 
 
-async def read_aggregate(session: Session, of: Attribute, how: Aggregation, days: int) -> int:
-    """Read an aggregate, again and again while it is refused; return the number of calls."""
-    span, calls = TimeSpan(BEGIN, BEGIN + timedelta(days=days)), 0
+def name_of(period: Period | Width) -> str:
+    return f"{period.seconds // 60} minutes" if isinstance(period, Width) else period.value
+
+
+async def read_until_answered(read: Callable[[], Awaitable[object]]) -> int:
+    """Read again and again while it is refused; return the number of calls."""
+    calls = 0
     while True:
         calls += 1
         try:
-            await session.notifications.hours.aggregate(of, span, how)
+            await read()
         except LimitExceeded:
             continue
         return calls
+
+
+@dataclass(frozen=True, slots=True)
+class MonthReader:
+    """The reads of the series of the month."""
+
+    session: Session
+    of: Attribute
+    days: int
+
+    @property
+    def span(self) -> TimeSpan:
+        return TimeSpan(BEGIN, BEGIN + timedelta(days=self.days))
+
+    async def aggregate(self, how: Aggregation) -> int:
+        hours = self.session.notifications.hours
+        return await read_until_answered(lambda: hours.aggregate(self.of, self.span, how))
+
+    async def downsample(self, points: int, method: Downsampling) -> int:
+        reader, user = self.session.notifications.chart_points, READER.user_id
+        return await read_until_answered(
+            lambda: reader.read(self.of, self.span, points, method, user)
+        )
 
 
 @dataclass(slots=True)
@@ -133,16 +170,21 @@ async def measure(days: int, *, by_sink: bool) -> float:
             of = await session.notifications.directory.attribute(SENSOR, "temperature")
             assert of is not None
             print("| read | period | calls | seconds | of processor time |\n|---|---|--:|--:|--:|")
+            month = MonthReader(session, of, days)
             first = Aggregation(METHODS[0], Period.DAY)
             if by_sink:
                 await timing.line("kept by the sink", "", keep_as_sink(store, days), counts=False)
             else:
-                read = read_aggregate(session, of, first, days)
+                read = month.aggregate(first)
                 await timing.line("nothing kept", Period.DAY, read, counts=False)
-            for method in METHODS:
-                for period in (Period.DAY, Period.HOUR):
-                    read = read_aggregate(session, of, Aggregation(method, period), days)
-                    await timing.line(method.value, period, read, counts=True)
+            for how in AGGREGATIONS:
+                await timing.line(
+                    how.method.value, name_of(how.period), month.aggregate(how), counts=True
+                )
+            for points in POINTS:
+                for chosen in Downsampling:
+                    read = month.downsample(points, chosen)
+                    await timing.line(f"chart: {chosen}", f"{points} points", read, counts=True)
     return timing.slowest
 
 

@@ -14,15 +14,13 @@ from penstock.datastore.ngsi.name_encoding import Encoding, decode_components, e
 from penstock.datastore.ngsi.naming_rules import NamingDocuments
 from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.reading.aggregates import (
-    AggregateBucket,
     Aggregation,
     Method,
     Period,
     Width,
-    aggregate_samples,
 )
 from penstock.datastore.ngsi.reading.charts import MAX_POINTS
-from penstock.datastore.ngsi.reading.downsampling import MIN_POINTS, Downsampling, downsample
+from penstock.datastore.ngsi.reading.downsampling import MIN_POINTS, Downsampling
 from penstock.datastore.ngsi.reading.followers import follow_series
 from penstock.datastore.ngsi.reading.positions import Area, Position
 from penstock.datastore.ngsi.reading.series import Sample, TimeSpan
@@ -46,10 +44,14 @@ class PointPage(msgspec.Struct, frozen=True):
 
 
 class Chart(msgspec.Struct, frozen=True):
-    """Points that were chosen for a chart, in columns of equal length."""
+    """Points that were chosen for a chart, in columns of equal length.
+
+    Their times are rounded to the resolution; 0 for those of samples.
+    """
 
     times: tuple[str, ...]
     values: tuple[Decimal, ...]
+    resolution_seconds: int
 
 
 async def delete_samples(
@@ -97,16 +99,6 @@ async def find_attribute(context: Context, of: Entity, name: str) -> Attribute |
     return await context.loaders.ngsi_attributes.load((of, name))
 
 
-async def aggregate(
-    context: Context, of: Attribute, span: TimeSpan, how: Aggregation, *, fill: bool
-) -> list[AggregateBucket]:
-    notified = context.session.notifications
-    if how.is_by_hours:
-        return await notified.hours.aggregate(of, span, how, fill=fill)
-    samples = notified.charts.walk(of, span)
-    return await aggregate_samples(samples, how, fill=fill)
-
-
 def build_aggregation(
     method: Method, period: Period | Width, percentile: Decimal | None
 ) -> Aggregation:
@@ -151,9 +143,10 @@ async def downsample_series(
     """Reduce the samples of a span to some points; raises BadArgument, LimitExceeded."""
     if not MIN_POINTS <= points <= MAX_POINTS:
         raise BadArgument(f"`points` is {MIN_POINTS} to {MAX_POINTS}, not {points}.", ("points",))
-    samples = context.session.notifications.charts.walk(of, span)
-    found = await downsample(samples, points, method, context.caller.user_id)
-    return Chart(tuple(recv_time(at) for at, _ in found), tuple(number for _, number in found))
+    reader = context.session.notifications.chart_points
+    found, resolution = await reader.read(of, span, points, method, context.caller.user_id)
+    times, numbers = tuple(recv_time(at) for at, _ in found), tuple(number for _, number in found)
+    return Chart(times, numbers, resolution)
 
 
 def encode_name(context: Context, text: str, encoding: Encoding | None) -> str:

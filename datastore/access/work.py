@@ -57,6 +57,9 @@ NOTIFIED_BYTES: Final = 200
 READ_SAMPLES: Final = 2
 """Samples that are read for a chart or an aggregate in one unit."""
 
+KEPT_CHARACTERS: Final = 800
+"""Characters of what is kept of the hours of samples that are unpacked and merged in one unit."""
+
 POINT_PARTS: Final = 5
 """Values of outputs of which points of a series are computed in one unit."""
 
@@ -194,6 +197,11 @@ def copied_units(size: int) -> int:
 def large_value_units(size: int) -> int:
     """Return the units of reading a large value of this many bytes from its file."""
     return 1 + size // VALUE_BYTES
+
+
+def kept_units(characters: int) -> int:
+    """The units of unpacking what is kept of a day of samples, at least one."""
+    return max(1, characters // KEPT_CHARACTERS)
 
 
 def sample_units(samples: int) -> int:

@@ -24,6 +24,7 @@ from penstock.datastore.ngsi.dead_letters import (
 from penstock.datastore.ngsi.destinations import NO_DESTINATIONS, Destinations
 from penstock.datastore.ngsi.directory import Directory, Service, ServicePath
 from penstock.datastore.ngsi.events import EntityUpdate, Poison
+from penstock.datastore.ngsi.hours.chart_points import ChartPointReader
 from penstock.datastore.ngsi.hours.reader import HourReader
 from penstock.datastore.ngsi.intake.in_flight import SinkBacklog
 from penstock.datastore.ngsi.intake.threads import run_in_notification_thread
@@ -143,6 +144,10 @@ class IngestRepository:
     @property
     def hours(self) -> HourReader:
         return HourReader(self.access, self.series)
+
+    @property
+    def chart_points(self) -> ChartPointReader:
+        return ChartPointReader(self.hours)
 
     @property
     def positions(self) -> PositionReader:

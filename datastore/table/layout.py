@@ -212,6 +212,8 @@ SERVICE_PATH = row("NP:{service}", "NP:{group}:{path}")
 ENTITY = row("NE:{service}:{path}", "NE:{entity}:{type}")
 ATTRIBUTE = row("NA:{service}:{path}:{entity}:{type}", "NA:{attribute}")
 KEPT_HOURS = row("NH:{service}:{path}:{entity}:{type}:{attribute}", "NH:{day.5}")
+KEPT_MINUTES = row("NH:{service}:{path}:{entity}:{type}:{attribute}", "NHM:{day.5}")
+KEPT_NUMBERS = row("NH:{service}:{path}:{entity}:{type}:{attribute}", "NHN:{day.5}")
 HOUR_GENERATION = row("NG:{service}:{path}:{entity}:{type}", "NG:{hour.7}")
 HOUR_DELETIONS = row("NG:{service}:{path}:{entity}:{type}", "NGD")
 MANIFEST = row("RM:{group}", "RM:{name}", "RM")
@@ -310,6 +312,8 @@ ROWS = (
     ENTITY,
     ATTRIBUTE,
     KEPT_HOURS,
+    KEPT_MINUTES,
+    KEPT_NUMBERS,
     HOUR_GENERATION,
     HOUR_DELETIONS,
     MANIFEST,

@@ -19,6 +19,8 @@ from penstock.datastore.table.layout import (
     INGEST_COUNT,
     KEPT,
     KEPT_HOURS,
+    KEPT_MINUTES,
+    KEPT_NUMBERS,
     LISTED,
     MANIFEST,
     MANIFEST_COUNT,
@@ -149,6 +151,10 @@ def _keeps_hours(operation: Operation) -> bool:
     return _leads(KEPT_HOURS.pk.leader, operation.key.pk)
 
 
+def _keeps_parts_of_hours(operation: Operation) -> bool:
+    return any(_leads(row.sk.leader, operation.key.sk) for row in (KEPT_MINUTES, KEPT_NUMBERS))
+
+
 def _written_attributes(operation: Operation) -> Attributes:
     """The attributes that an operation puts or sets; none of one that writes no values."""
     match operation:
@@ -206,6 +212,7 @@ FORMS: Final[Sequence[RowForm]] = (
         "Files of later or external claims lie in places of their own.",
         _places_files,
     ),
+    RowForm(28, "Minutes and numbers of hours are kept.", _keeps_parts_of_hours),
 )
 
 

@@ -107,6 +107,10 @@ class NgsiBucket:
         description="The result of the method over the numbers in the period; null if the period "
         "contains none."
     )
+    error: Decimal = strawberry.field(
+        description="The part of themselves by which the numbers that a percentile lies between "
+        "may be off; 0 if it is exact. All other methods are exact."
+    )
 
 
 MethodArgument = Annotated[
@@ -162,6 +166,10 @@ class NgsiPointPage:
 class NgsiChart:
     times: list[DateTime] = strawberry.field(description="The times of the points, in UTC.")
     values: list[Decimal] = strawberry.field(description="The numbers of the points.")
+    resolution_seconds: int = strawberry.field(
+        description="0 if the points were chosen from all samples. Otherwise 60 or 3600: they were "
+        "chosen from kept minutes or hours, and their times are in the minute or hour."
+    )
 
 
 @strawberry.type(description="An attribute of an entity with its values over time.")
@@ -241,8 +249,9 @@ class NgsiAttribute:
 
     @strawberry.field(
         graphql_type=NgsiChart | None,
-        description="A few points that look like the numbers in a time span, which has at most "
-        "100,000 samples. Each two samples that are read cost a unit.",
+        description="A few points that look like the numbers in a time span: up to 100,000 samples "
+        "are read, and each two of them cost a unit. Points of more samples are chosen from "
+        "minutes or hours that are kept, as `aggregate` reads them.",
         metadata=price_metadata(AGGREGATE_COST),
     )
     @staticmethod
@@ -266,9 +275,10 @@ class NgsiAttribute:
     @strawberry.field(
         graphql_type=list[NgsiBucket] | None,
         description="The samples in a time span, aggregated by period, oldest first, in at most "
-        "10,000 periods. At most 100,000 samples are read, and each two of them cost a unit. Whole "
-        "hours that were read are kept for all methods but PERCENTILE: a day of them costs a unit, "
-        "and a longer span that is refused gets further with each call.",
+        "10,000 periods. At most 100,000 samples are read, and each two of them cost a unit. What "
+        "was read of whole hours is kept, for periods of whole minutes, and of whole hours for "
+        "PERCENTILE: 800 bytes of it cost a unit, a day one at least, and a longer span that is "
+        "refused gets further with each call.",
         metadata=price_metadata(AGGREGATE_COST),
     )
     @staticmethod
@@ -286,7 +296,9 @@ class NgsiAttribute:
     ) -> list[aggregate_records.AggregateBucket]:
         span = ngsi.parse_span(unset_to_none(start), unset_to_none(end))
         how = ngsi.build_aggregation(method, period, unset_to_none(percentile))
-        return await ngsi.aggregate(info.context, attribute, span, how, fill=bool(fill))
+        return await info.context.session.notifications.hours.aggregate(
+            attribute, span, how, fill=bool(fill)
+        )
 
     @strawberry.field(
         graphql_type=list[NgsiBucket] | None,
@@ -313,7 +325,9 @@ class NgsiAttribute:
     ) -> list[aggregate_records.AggregateBucket]:
         span, width = ngsi.parse_span(unset_to_none(start), unset_to_none(end)), width_seconds
         how = ngsi.build_aggregation(method, ngsi.check_width(width), unset_to_none(percentile))
-        return await ngsi.aggregate(info.context, attribute, span, how, fill=bool(fill))
+        return await info.context.session.notifications.hours.aggregate(
+            attribute, span, how, fill=bool(fill)
+        )
 
 
 @strawberry.type(description="An NGSI entity of a service path.")

@@ -24,7 +24,7 @@ from penstock.datastore.ngsi.directory import Attribute, Directory, Entity
 from penstock.datastore.ngsi.event_times import read_time
 from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.reading.charts import MAX_POINTS
-from penstock.datastore.ngsi.reading.downsampling import MIN_POINTS, Downsampling, downsample
+from penstock.datastore.ngsi.reading.downsampling import MIN_POINTS, Downsampling
 from penstock.datastore.ngsi.reading.series import TimeSpan, moment_of
 from penstock.datastore.ngsi.repository import IngestRepository
 from penstock.datastore.roles import Caller
@@ -57,13 +57,17 @@ _PRIVATE: Final = {"cache-control": "no-store", "x-content-type-options": "nosni
 _encode: Final = msgspec.json.Encoder(decimal_format="number").encode
 
 
-class ChartRow(msgspec.Struct, frozen=True):
-    """A point of a chart; `time` is in milliseconds since 1970."""
+class ChartRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A point of a chart; `time` is in milliseconds since 1970.
+
+    It is rounded to `resolution` seconds where the point was chosen from kept minutes or hours.
+    """
 
     time: int
     entity: str
     attribute: str
     value: Decimal
+    resolution: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +163,12 @@ async def read_chart(notified: IngestRepository, wanted: ChartRequest, user: str
     """Read the rows of a chart for a user, series after series; raises NotFound, LimitExceeded."""
     rows: list[ChartRow] = []
     for series in await _find_series(notified.directory, wanted):
-        samples = notified.charts.walk(series, wanted.span)
+        points, resolution = await notified.chart_points.read(
+            series, wanted.span, wanted.points, wanted.method, user
+        )
         rows += [
-            ChartRow(at, series.entity.entity_id, series.name, number)
-            for at, number in await downsample(samples, wanted.points, wanted.method, user)
+            ChartRow(at, series.entity.entity_id, series.name, number, resolution)
+            for at, number in points
         ]
     return rows
 

@@ -16,7 +16,14 @@ from penstock.datastore.ngsi.directory import Entity
 from penstock.datastore.ngsi.event_times import HOUR_MS
 from penstock.datastore.ngsi.rows import Event, sample_times
 from penstock.datastore.table import limits
-from penstock.datastore.table.layout import HOUR_DELETIONS, HOUR_GENERATION, KEPT_HOURS
+from penstock.datastore.table.layout import (
+    HOUR_DELETIONS,
+    HOUR_GENERATION,
+    KEPT_HOURS,
+    KEPT_MINUTES,
+    KEPT_NUMBERS,
+    Row,
+)
 from penstock.datastore.table.pages import query_items
 from penstock.datastore.table.port import (
     Check,
@@ -155,14 +162,22 @@ class HourDeletion:
         await self._change(Update(key=self._key, set={_JOB + self.job: span, **_new_token()}))
 
     async def forget(self, attributes: AsyncIterator[str]) -> None:
-        """Delete what is kept of the attributes on the days of the span."""
+        """Delete what is kept of the attributes on the days of the span.
+
+        The summaries of a day go last, so that a deletion that breaks off finds the rest again.
+        """
         async for name in attributes:
             values = {**self.of.key_values, "attribute": name}
-            query = kept_query(values, self.low // DAY_HOURS, self.high // DAY_HOURS)
-            keys = [Key(str(i["pk"]), str(i["sk"])) async for i in query_items(self.table, query)]
-            for start in range(0, len(keys), limits.WRITE_OPERATIONS):
-                batch = keys[start : start + limits.WRITE_OPERATIONS]
-                await self.table.write([Delete(key) for key in batch])
+            query = kept_query(KEPT_HOURS, values, self.low // DAY_HOURS, self.high // DAY_HOURS)
+            days = [
+                int(KEPT_HOURS.sk.parse(str(item["sk"]))["day"])
+                async for item in query_items(self.table, query)
+            ]
+            for rows in ((KEPT_MINUTES, KEPT_NUMBERS), (KEPT_HOURS,)):
+                keys = [row.key(**values, day=day) for day in days for row in rows]
+                for start in range(0, len(keys), limits.WRITE_OPERATIONS):
+                    batch = keys[start : start + limits.WRITE_OPERATIONS]
+                    await self.table.write([Delete(key) for key in batch])
 
     async def end(self) -> None:
         """Take the mark off; what was kept of the span is forgotten before."""
@@ -176,12 +191,11 @@ class HourDeletion:
         return HOUR_DELETIONS.key(**self.of.key_values)
 
 
-def kept_query(series: Mapping[str, str], first_day: int, last_day: int) -> Query:
-    """The query of the kept hours of a series on some days."""
+def kept_query(row: Row, series: Mapping[str, str], first_day: int, last_day: int) -> Query:
+    """The query of what rows of a kind keep of a series on some days."""
     last_day = min(last_day, 99_999)
-    low, high = (KEPT_HOURS.key(**series, day=day) for day in (first_day, last_day))
-    start = KEPT_HOURS.sk.prefix({})
-    return Query(partition=low.pk, range=Range(start, low.sk, high.sk), consistent=True)
+    low, high = (row.key(**series, day=day) for day in (first_day, last_day))
+    return Query(partition=low.pk, range=Range(row.sk.prefix({}), low.sk, high.sk), consistent=True)
 
 
 def _new_token() -> dict[str, Value]:

@@ -7,10 +7,8 @@ has so many samples that reading it again would cost more. The rest is read from
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.work import sample_units
@@ -27,15 +25,32 @@ from penstock.datastore.ngsi.hours.generations import (
     kept_query,
     read_states,
 )
+from penstock.datastore.ngsi.hours.kept_hours import (
+    HOURS,
+    HOURS_FIELD,
+    MINUTES,
+    NUMBERS,
+    BuiltHour,
+    Detail,
+    KeptDay,
+    KeptParts,
+    Part_co,
+    pack_day,
+    pack_minutes,
+    pack_numbers,
+    samples_in,
+    unpack_day,
+)
 from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.ngsi.reading.aggregates import (
-    HOUR_SECONDS,
     AggregateBucket,
     Aggregation,
-    NumberSummary,
+    Method,
+    aggregate_counts,
     aggregate_samples,
     aggregate_summaries,
 )
+from penstock.datastore.ngsi.reading.charts import ChartReader
 from penstock.datastore.ngsi.reading.series import (
     WHOLE_PAGE,
     Sample,
@@ -45,9 +60,9 @@ from penstock.datastore.ngsi.reading.series import (
     moment_of,
 )
 from penstock.datastore.ngsi.run_log import MAX_TABLES, SINK_CALLER, read_lone_runs
-from penstock.datastore.table.layout import KEPT_HOURS
+from penstock.datastore.table.layout import KEPT_HOURS, KEPT_MINUTES, KEPT_NUMBERS
 from penstock.datastore.table.pages import Slice, Window, query_items
-from penstock.datastore.table.port import ConditionFailed, Put
+from penstock.datastore.table.port import ConditionFailed, Put, Update
 
 FIRST_PAGE: Final = 200
 """The samples up to which a span is read as it is."""
@@ -55,27 +70,12 @@ FIRST_PAGE: Final = 200
 KEPT_SAMPLES: Final = 100
 """The samples of a day from which its hours are kept."""
 
+MAX_DETAILED_DAYS: Final = 366
+"""The days of which minutes or numbers are read at most; longer spans are read by samples."""
+
+DAY_MS: Final = DAY_HOURS * HOUR_MS
+
 logger = logging.getLogger("penstock.ngsi")
-
-
-class KeptHour(msgspec.Struct, array_like=True):
-    """The samples of an hour under a generation; the first of them `expires` at a second."""
-
-    summary: NumberSummary
-    generation: str = ""
-    expires: int | None = None
-
-    def add(self, sample: Sample) -> None:
-        self.summary.add(sample.number)
-        if sample.expires is not None:
-            self.expires = min(sample.expires, self.expires or sample.expires)
-
-
-KeptDay = list[KeptHour | None]
-"""The hours of a day; None for those that are not kept."""
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[KeptHour | None]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,25 +88,55 @@ class HourReader:
     async def aggregate(
         self, of: Attribute, span: TimeSpan, how: Aggregation, *, fill: bool = False
     ) -> list[AggregateBucket]:
-        """Aggregate the samples of a span by whole hours; with `fill`, include empty buckets.
+        """Aggregate the samples of a span; with `fill`, include empty buckets.
 
         Up to FIRST_PAGE samples are read as they are. Raises LimitExceeded if more than MAX_SAMPLES
-        lie in hours that are not kept; those that were read until then are kept.
+        lie in hours that are not kept, or in periods that do not follow from what is kept; those
+        that were read until then are kept.
+        """
+        if not how.is_by_minutes:
+            return await aggregate_samples(self.charts.walk(of, span), how, fill=fill)
+        first, reading = await self.begin(of, span)
+        if reading is None:
+            return await aggregate_samples(_samples_of(first), how, fill=fill)
+        if how.method is Method.PERCENTILE:
+            if how.is_by_hours and reading.days <= MAX_DETAILED_DAYS:
+                async with aclosing(reading.read(NUMBERS)) as counts:
+                    return await aggregate_counts(counts, how, fill=fill)
+        elif how.is_by_hours or reading.days <= MAX_DETAILED_DAYS:
+            async with aclosing(reading.read(HOURS if how.is_by_hours else MINUTES)) as found:
+                return await aggregate_summaries(found, how, fill=fill)
+        return await aggregate_samples(self.charts.walk(of, span), how, fill=fill)
+
+    @property
+    def charts(self) -> ChartReader:
+        return ChartReader(self.series, self.access.work)
+
+    async def begin(
+        self, of: Attribute, span: TimeSpan
+    ) -> tuple[Slice[Sample], "HourReading | None"]:
+        """Read the first samples of a span; return them, and the reading of its hours.
+
+        It is None if these were all samples.
         """
         self.access.work.spend_more(1)
-        bounds = span.bounds
-        if bounds is None:
-            return []
-        page = await self._read_page(of, span, Window(size=FIRST_PAGE))
-        if not page.more:
-            return await aggregate_samples(_samples_of(page), how, fill=fill)
-        low, high = bounds
-        if page.entries:
-            low = max(low, page.entries[0][1].at // HOUR_MS * HOUR_MS)
+        first = await self._read_page(of, span, Window(size=FIRST_PAGE))
+        if not first.more or span.bounds is None:
+            return first, None
+        low, high = span.bounds
+        if first.entries:
+            low = max(low, first.entries[0][1].at // HOUR_MS * HOUR_MS)
         now = milliseconds_of(self.access.clock.now())
-        reading = _HourReading(self, of, low, min(high, now + MAX_AHEAD), now)
-        async with aclosing(reading.read()) as hours:
-            return await aggregate_summaries(hours, how, fill=fill)
+        return first, HourReading(self, of, low, min(high, now + MAX_AHEAD), now)
+
+    async def count_kept(self, of: Attribute, span: TimeSpan) -> int:
+        """Count the samples in the kept days of a span, also in hours that are no longer valid."""
+        if span.bounds is None:
+            return 0
+        query = kept_query(KEPT_HOURS, of.key_values, *(at // DAY_MS for at in span.bounds))
+        return sum(
+            [samples_in(unpack_day(item)) async for item in query_items(self.access.table, query)]
+        )
 
     async def keep(self, of: Attribute, first: int, end: int) -> int:
         """Keep the hours from `first` to before `end` that can be; return the samples read.
@@ -114,8 +144,8 @@ class HourReader:
         Raises LimitExceeded behind MAX_SAMPLES of them; those that were read until then are kept.
         """
         now = milliseconds_of(self.access.clock.now())
-        reading = _HourReading(self, of, first * HOUR_MS, end * HOUR_MS - 1, now)
-        async with aclosing(reading.read()) as hours:
+        reading = HourReading(self, of, first * HOUR_MS, end * HOUR_MS - 1, now)
+        async with aclosing(reading.read(HOURS)) as hours:
             async for _ in hours:
                 pass
         return reading.count
@@ -154,7 +184,7 @@ _FAR = 1 << 40
 
 
 @dataclass(slots=True)
-class _HourReading:
+class HourReading:
     """One reading of the hours from one millisecond to another, both inclusive."""
 
     reader: HourReader
@@ -163,11 +193,19 @@ class _HourReading:
     high: int
     now: int
     count: int = 0
-    days: dict[int, KeptDay] = field(default_factory=dict)
     _unsettled: int | None = None
 
-    async def read(self) -> AsyncGenerator[tuple[int, NumberSummary]]:
-        """Yield each hour that has samples, with its first second, from the oldest."""
+    @property
+    def hours(self) -> int:
+        """The hours that the reading has a part of."""
+        return self.high // HOUR_MS - self.low // HOUR_MS + 1
+
+    @property
+    def days(self) -> int:
+        return self.high // DAY_MS - self.low // DAY_MS + 1
+
+    async def read(self, detail: Detail[Part_co]) -> AsyncGenerator[tuple[int, Part_co]]:
+        """Yield the parts of hours that have samples, each with its first second, in order."""
         first, last = self.low // HOUR_MS, self.high // HOUR_MS
         table = self.reader.access.table
         # What is kept is read behind the generations, so that a newer one never hides behind it.
@@ -176,50 +214,55 @@ class _HourReading:
         states = await read_states(table, entity, *days)
         if states.deletions and await end_abandoned(access, entity, states.deletions):
             states = await read_states(table, entity, *days)
-        await self._read_kept(first, last, states)
+        kept = await self._read_kept(detail, (first, last), states)
         hour = first
-        for kept in [*self._kept_hours(first, last), last + 1]:
-            if hour < kept:
-                async with aclosing(self._build(hour, kept, states)) as built:
-                    async for found in built:
-                        yield found
-            entry = self._entry(kept) if kept <= last else None
-            if entry is not None:
-                yield kept * HOUR_SECONDS, entry.summary
-            hour = kept + 1
+        for at in [*kept, last + 1]:
+            if hour < at:
+                async with aclosing(self._build(hour, at, states)) as built:
+                    async for number, entry in built:
+                        for part in detail.build(entry).parts(number):
+                            yield part
+            if at <= last:
+                for part in kept[at].parts(at):
+                    yield part
+            hour = at + 1
 
-    async def _read_kept(self, first: int, last: int, states: HourStates) -> None:
-        """Read the kept hours that are valid."""
-        query = kept_query(self.of.key_values, first // DAY_HOURS, last // DAY_HOURS)
-        start = KEPT_HOURS.sk.prefix({})
+    async def _read_kept(
+        self, detail: Detail[Part_co], span: tuple[int, int], states: HourStates
+    ) -> dict[int, KeptParts[Part_co]]:
+        """Read what is kept of whole hours and valid, in order; it is paid by its size."""
+        first, last = span
+        query = kept_query(detail.row, self.of.key_values, *(each // DAY_HOURS for each in span))
+        found: dict[int, KeptParts[Part_co]] = {}
         async for item in query_items(self.reader.access.table, query):
-            day = int(str(item["sk"]).removeprefix(start))
-            self.days[day] = [
-                entry if self._is_valid(entry, day * DAY_HOURS + number, states) else None
-                for number, entry in enumerate(_decode(str(item["hours"])))
-            ]
-        self.reader.access.work.owe(len(self.days))
+            day = int(detail.row.sk.parse(str(item["sk"]))["day"])
+            for number, kept in sorted(detail.unpack(item).items()):
+                hour = day * DAY_HOURS + number
+                is_asked = first <= hour <= last and self._is_whole(hour)
+                if is_asked and self._is_valid(kept, hour, states):
+                    found[hour] = kept
+            self.reader.access.work.owe(detail.units(item))
+        return found
 
-    def _is_valid(self, entry: KeptHour | None, hour: int, states: HourStates) -> bool:
-        if entry is None or states.is_in_deletion(hour):
+    def _is_valid(self, kept: KeptParts[object], hour: int, states: HourStates) -> bool:
+        if states.is_in_deletion(hour):
             return False
-        if entry.expires is not None and entry.expires * 1000 <= self.now:
+        if kept.expires is not None and kept.expires * 1000 <= self.now:
             return False
-        return entry.generation == states.generation(hour)
+        return kept.generation == states.generation(hour)
 
-    def _kept_hours(self, first: int, last: int) -> list[int]:
-        """The hours of the span that are kept; what the span has a part of is read."""
-        found = [
-            day * DAY_HOURS + number
-            for day in sorted(self.days)
-            for number, entry in enumerate(self.days[day])
-            if entry is not None
+    async def read_day(self, day: int, states: HourStates) -> KeptDay:
+        """The hours of a day that are kept and valid."""
+        key = KEPT_HOURS.key(**self.of.key_values, day=day)
+        found = await self.reader.access.table.get([key], consistent=True)
+        item = found.items.get(key)
+        hours = [None] * DAY_HOURS if item is None else unpack_day(item)
+        return [
+            entry
+            if entry is not None and self._is_valid(entry, day * DAY_HOURS + number, states)
+            else None
+            for number, entry in enumerate(hours)
         ]
-        return [hour for hour in found if first <= hour <= last and self._is_whole(hour)]
-
-    def _entry(self, hour: int) -> KeptHour | None:
-        day = self.days.get(hour // DAY_HOURS)
-        return None if day is None else day[hour % DAY_HOURS]
 
     def _is_whole(self, hour: int) -> bool:
         """Whether the span has the whole hour."""
@@ -227,11 +270,11 @@ class _HourReading:
 
     async def _build(
         self, first: int, end: int, states: HourStates
-    ) -> AsyncGenerator[tuple[int, NumberSummary]]:
+    ) -> AsyncGenerator[tuple[int, BuiltHour]]:
         """Read the samples of hours that are not kept, up to `end`, and keep what is to be kept."""
         unsettled = await self._first_unsettled_hour() if self._is_over(first) else 0
         keeping = _Keeping(self, states, unsettled, first)
-        built: dict[int, KeptHour] = {}
+        built: dict[int, BuiltHour] = {}
         try:
             async with aclosing(self._read_samples(first, end, states)) as hours:
                 async for hour, entry in hours:
@@ -239,7 +282,7 @@ class _HourReading:
                         await keeping.keep(built, hour)
                         built = {}
                     built[hour] = entry
-                    yield hour * HOUR_SECONDS, entry.summary
+                    yield hour, entry
         except LimitExceeded:
             await keeping.keep(built, max(built, default=first) + 1)
             raise
@@ -247,7 +290,7 @@ class _HourReading:
 
     async def _read_samples(
         self, first: int, end: int, states: HourStates
-    ) -> AsyncGenerator[tuple[int, KeptHour]]:
+    ) -> AsyncGenerator[tuple[int, BuiltHour]]:
         """Yield each hour that has samples once all of them are read."""
         low, high = max(self.low, first * HOUR_MS), min(self.high, end * HOUR_MS - 1)
         span = TimeSpan(moment_of(low), moment_of(high + 1))
@@ -260,7 +303,7 @@ class _HourReading:
                     if entry is None or at != hour:
                         if entry is not None:
                             yield hour, entry
-                        hour, entry = at, KeptHour(NumberSummary(), states.generation(at))
+                        hour, entry = at, BuiltHour(states.generation(at))
                     entry.add(sample)
         if entry is not None:
             yield hour, entry
@@ -290,43 +333,46 @@ class _HourReading:
 class _Keeping:
     """The hours of one stretch that are kept day by day; those before `first` are done."""
 
-    reading: _HourReading
+    reading: HourReading
     states: HourStates
     unsettled: int
     first: int
 
-    async def keep(self, built: Mapping[int, KeptHour], end: int) -> None:
+    async def keep(self, built: Mapping[int, BuiltHour], end: int) -> None:
         """Keep the day of the hours that were built; the hours up to `end` are complete."""
         if not built:
             return
         day = min(built) // DAY_HOURS
-        kept = self.reading.days.setdefault(day, [None] * DAY_HOURS)
-        fresh = 0
-        for number in range(DAY_HOURS):
-            hour = day * DAY_HOURS + number
-            if not self.first <= hour < end:
-                continue
-            if self.reading.may_keep(hour, self.states, self.unsettled):
-                empty = KeptHour(NumberSummary(), self.states.generation(hour))
-                kept[number] = built.get(hour, empty)
-                fresh += 1
-        if fresh and _samples_in(kept) >= KEPT_SAMPLES:
-            await self._write_day(day, kept)
+        hours = range(max(day * DAY_HOURS, self.first), min((day + 1) * DAY_HOURS, end))
+        fresh = {
+            hour % DAY_HOURS: built.get(hour) or BuiltHour(self.states.generation(hour))
+            for hour in hours
+            if self.reading.may_keep(hour, self.states, self.unsettled)
+        }
+        if not fresh:
+            return
+        kept: KeptDay = [None] * DAY_HOURS
+        if len(fresh) < DAY_HOURS:
+            kept = await self.reading.read_day(day, self.states)
+        for number, entry in fresh.items():
+            kept[number] = entry.keep_hour()
+        if samples_in(kept) >= KEPT_SAMPLES:
+            await self._write_day(day, kept, fresh)
 
-    async def _write_day(self, day: int, kept: KeptDay) -> None:
+    async def _write_day(self, day: int, kept: KeptDay, fresh: Mapping[int, BuiltHour]) -> None:
         """Write the hours of a day, unless a deletion begins meanwhile; the reading goes on."""
-        item = KEPT_HOURS.item(**self.reading.of.key_values, day=day)
-        row = Put({**item, "hours": _encode(kept).decode()})
+        values = self.reading.of.key_values
+        rows = (
+            Put({**KEPT_HOURS.item(**values, day=day), HOURS_FIELD: pack_day(kept)}),
+            Update(key=KEPT_MINUTES.key(**values, day=day), set=pack_minutes(fresh)),
+            Update(key=KEPT_NUMBERS.key(**values, day=day), set=pack_numbers(fresh)),
+        )
         try:
-            await self.reading.reader.access.table.transact([self.states.unchanged, row])
+            await self.reading.reader.access.table.transact([self.states.unchanged, *rows])
         except ConditionFailed:
             logger.info("hours were not kept: samples of their entity are being deleted")
         except Unavailable as error:
             logger.warning("hours could not be kept: %s", error.message)
-
-
-def _samples_in(day: KeptDay) -> int:
-    return sum(entry.summary.samples for entry in day if entry is not None)
 
 
 async def _samples_of(page: Slice[Sample]) -> AsyncIterator[Sample]:

@@ -11,14 +11,22 @@ import msgspec
 
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.ngsi.reading.number_counts import (
+    EXACT,
+    NumberCounts,
+    find_percentile,
+    percentile_at,
+)
 from penstock.datastore.ngsi.reading.series import Sample
 
 MAX_BUCKETS: Final = 10_000
 
 HOUR_SECONDS: Final = 3600
+MINUTE_SECONDS: Final = 60
 
 _DECIMAL_CONTEXT = Context(prec=38)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_SECOND: Final = 1 << 40
 
 
 class Method(StrEnum):
@@ -96,20 +104,29 @@ class Aggregation:
 
     @property
     def is_by_hours(self) -> bool:
-        """Whether it follows from the summaries of whole hours."""
-        if self.method is Method.PERCENTILE:
-            return False
+        """Whether it follows from what is known of whole hours."""
         if isinstance(self.period, Width):
             return self.period.seconds % HOUR_SECONDS == 0
         return self.period not in (Period.MINUTE, Period.SECOND)
 
+    @property
+    def is_by_minutes(self) -> bool:
+        """Whether it follows from what is known of whole minutes."""
+        if isinstance(self.period, Width):
+            return self.period.seconds % MINUTE_SECONDS == 0
+        return self.period is not Period.SECOND
+
 
 class AggregateBucket(msgspec.Struct, frozen=True):
-    """The samples of a period; `value` is None if the method has no result for them."""
+    """The samples of a period; `value` is None if the method has no result for them.
+
+    The numbers that a percentile lies between are off by `error` of themselves at most.
+    """
 
     start: str
     samples: int
     value: Decimal | None
+    error: Decimal = EXACT
 
 
 class NumberSummary(msgspec.Struct, array_like=True):
@@ -149,30 +166,27 @@ class NumberSummary(msgspec.Struct, array_like=True):
 
 @dataclass(slots=True)
 class _RunningBucket:
-    """The period that is being aggregated; its numbers are `ranked` for a percentile."""
+    """The period that is being aggregated; its numbers are counted for a percentile."""
 
     start: datetime
+    end: int
     summary: NumberSummary = field(default_factory=NumberSummary)
     ranked: list[Decimal] = field(default_factory=list)
+    counted: list[NumberCounts] = field(default_factory=list)
 
     def bucket(self, of: Aggregation) -> AggregateBucket:
-        if of.method is Method.PERCENTILE:
-            value = percentile_of(self.ranked, of.percentile)
-        else:
-            value = _VALUES[of.method](self.summary)
-        return AggregateBucket(iso_timestamp(self.start), self.summary.samples, value)
+        start, samples = iso_timestamp(self.start), self.summary.samples
+        if of.method is not Method.PERCENTILE:
+            return AggregateBucket(start, samples, _VALUES[of.method](self.summary))
+        if self.counted:
+            return AggregateBucket(start, samples, *find_percentile(self.counted, of.percentile))
+        return AggregateBucket(start, samples, percentile_of(self.ranked, of.percentile))
 
 
 def percentile_of(numbers: Iterable[Decimal], percentile: Decimal) -> Decimal | None:
     """The percentile of numbers, between the two nearest ones; None without numbers."""
     ranked = sorted(numbers)
-    if not ranked:
-        return None
-    place = (len(ranked) - 1) * percentile / 100
-    below = int(place)
-    low, high = ranked[below], ranked[min(below + 1, len(ranked) - 1)]
-    step = _DECIMAL_CONTEXT.multiply(_DECIMAL_CONTEXT.subtract(high, low), place - below)
-    return _DECIMAL_CONTEXT.add(low, step)
+    return percentile_at(len(ranked), ranked.__getitem__, percentile)
 
 
 _VALUES: Mapping[Method, Callable[[NumberSummary], Decimal | None]] = {
@@ -219,6 +233,19 @@ async def aggregate_summaries(
     return buckets.close()
 
 
+async def aggregate_counts(
+    counts: AsyncIterator[tuple[int, NumberCounts]], of: Aggregation, *, fill: bool = False
+) -> list[AggregateBucket]:
+    """Find percentiles by counts of numbers, each with its first second and in one period."""
+    buckets = _BucketList(of, fill)
+    async for second, counted in counts:
+        if counted.samples:
+            running = buckets.at(second)
+            running.summary.samples += counted.samples
+            running.counted.append(counted)
+    return buckets.close()
+
+
 @dataclass(slots=True)
 class _BucketList:
     """The buckets of an aggregate, of which the last is open."""
@@ -230,12 +257,13 @@ class _BucketList:
 
     def at(self, second: int) -> _RunningBucket:
         """The bucket of a second since 1970, which is in the open bucket or behind it."""
+        if self._running is not None and second < self._running.end:
+            return self._running
         start = self.of.period.start(datetime.fromtimestamp(second, UTC))
-        if self._running is None or start != self._running.start:
-            if self._running is not None:
-                empty = _empty_starts(self._running, start, self.of.period) if self.fill else ()
-                _close_bucket(self.found, self._running, self.of, empty)
-            self._running = _RunningBucket(start)
+        if self._running is not None:
+            empty = _empty_starts(self._running, start, self.of.period) if self.fill else ()
+            _close_bucket(self.found, self._running, self.of, empty)
+        self._running = _RunningBucket(start, _end_of(start, self.of.period))
         return self._running
 
     def close(self) -> list[AggregateBucket]:
@@ -244,6 +272,14 @@ class _BucketList:
             _close_bucket(self.found, self._running, self.of, ())
             self._running = None
         return self.found
+
+
+def _end_of(start: datetime, period: Period | Width) -> int:
+    """The second at which a period ends; that of the last year of all is never reached."""
+    try:
+        return (period.next_start(start) - _EPOCH) // timedelta(seconds=1)
+    except (OverflowError, ValueError):
+        return _LAST_SECOND
 
 
 def _empty_starts(
@@ -263,6 +299,6 @@ def _close_bucket(
 ) -> None:
     found.append(running.bucket(of))
     for start in empty:
-        found.append(_RunningBucket(start).bucket(of))
+        found.append(_RunningBucket(start, 0).bucket(of))
         if len(found) > MAX_BUCKETS:
             raise LimitExceeded("buckets of an aggregate", MAX_BUCKETS, len(found))

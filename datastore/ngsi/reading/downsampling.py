@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from penstock.datastore.access.work import WorkPayer
+from penstock.datastore.ngsi.reading.aggregates import NumberSummary
 from penstock.datastore.ngsi.reading.series import Sample
 from penstock.datastore.request_threads import run_in_request_thread
 
@@ -17,6 +18,9 @@ _DECIMAL_CONTEXT = Context(prec=38)
 
 Point: TypeAlias = tuple[int, Decimal]
 """A time in milliseconds since 1970, and a number."""
+
+Stretch: TypeAlias = tuple[int, NumberSummary]
+"""A minute or an hour by its first second since 1970, and what is known of its samples."""
 
 
 class Downsampling(StrEnum):
@@ -42,6 +46,92 @@ async def downsample(
         return reduce_points(found, points, method)
     reduce = partial(reduce_points, found, points, method)
     return await run_in_request_thread(lambda _: reduce(), WorkPayer(user))
+
+
+async def downsample_stretches(
+    stretches: Sequence[Stretch], seconds: int, points: int, method: Downsampling, user: str
+) -> list[Point]:
+    """Reduce stretches of so many seconds, oldest first, as `downsample` does samples."""
+    return await run_in_request_thread(
+        lambda _: reduce_stretches(stretches, seconds, points, method), WorkPayer(user)
+    )
+
+
+def reduce_stretches(
+    stretches: Sequence[Stretch], seconds: int, points: int, method: Downsampling
+) -> list[Point]:
+    """Choose points whose times are those of stretches of so many seconds.
+
+    LTTB chooses among the least and the greatest number of twice as many groups as there are points
+    (Van Der Donckt et al., MinMaxLTTB: Leveraging MinMax-Preselection, 2023).
+    """
+    numbered = [each for each in stretches if each[1].numbers]
+    if not numbered:
+        return []
+    if method is not Downsampling.LTTB:
+        return [_POINTS[method](group) for group in _groups(numbered, seconds, points)]
+    groups = _groups(numbered, seconds, points * 2)
+    edges = [point for group in groups for point in _edge_points(group, seconds)]
+    (begin, first), (end, last) = numbered[0], numbered[-1]
+    # The line begins and ends where the samples do.
+    if first.first is not None and begin * 1000 < edges[0][0]:
+        edges.insert(0, (begin * 1000, first.first))
+    if last.last is not None and end * 1000 > edges[-1][0]:
+        edges.append((end * 1000, last.last))
+    return edges if len(edges) <= points else _largest_triangles(edges, points)
+
+
+def _groups(found: Sequence[Stretch], seconds: int, count: int) -> list[list[Stretch]]:
+    """Divide stretches into groups of about equal time, without those that are empty."""
+    begin, length = found[0][0], found[-1][0] - found[0][0] + seconds
+    parts: dict[int, list[Stretch]] = {}
+    for stretch in found:
+        parts.setdefault((stretch[0] - begin) * count // length, []).append(stretch)
+    return list(parts.values())
+
+
+def _edge_points(group: Sequence[Stretch], seconds: int) -> list[Point]:
+    """The least and the greatest number of a group, in order; of one stretch, half of it apart."""
+    low, high = _least_point(group), _greatest_point(group)
+    if low[0] != high[0]:
+        return sorted((low, high))
+    if low[1] == high[1]:
+        return [low]
+    (summary,) = (each for second, each in group if second * 1000 == low[0])
+    rises = (summary.first or 0) <= (summary.last or 0)
+    former, latter = (low, high) if rises else (high, low)
+    return [former, (latter[0] + seconds * 500, latter[1])]
+
+
+def _least_point(group: Sequence[Stretch]) -> Point:
+    second, least = min(
+        ((second, each.least) for second, each in group if each.least is not None),
+        key=lambda found: found[1],
+    )
+    return second * 1000, least
+
+
+def _greatest_point(group: Sequence[Stretch]) -> Point:
+    second, greatest = max(
+        ((second, each.greatest) for second, each in group if each.greatest is not None),
+        key=lambda found: found[1],
+    )
+    return second * 1000, greatest
+
+
+def _average_of_group(group: Sequence[Stretch]) -> Point:
+    """The average number, at the time of the first stretch."""
+    total, numbers = Decimal(0), sum(each.numbers for _, each in group)
+    for _, each in group:
+        total = _DECIMAL_CONTEXT.add(total, each.total)
+    return group[0][0] * 1000, _DECIMAL_CONTEXT.divide(total, Decimal(numbers))
+
+
+_POINTS: Mapping[Downsampling, Callable[[Sequence[Stretch]], Point]] = {
+    Downsampling.MIN: _least_point,
+    Downsampling.MAX: _greatest_point,
+    Downsampling.AVG: _average_of_group,
+}
 
 
 def reduce_points(found: Sequence[Point], points: int, method: Downsampling) -> list[Point]:

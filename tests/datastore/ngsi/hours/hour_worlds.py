@@ -12,6 +12,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, SampleTable, TableItem
 from penstock.datastore.ngsi.directory import Attribute, Entity
+from penstock.datastore.ngsi.hours.chart_points import ChartPoints
 from penstock.datastore.ngsi.options import SinkOptions
 from penstock.datastore.ngsi.reading.aggregates import (
     AggregateBucket,
@@ -20,11 +21,12 @@ from penstock.datastore.ngsi.reading.aggregates import (
     Period,
     aggregate_samples,
 )
+from penstock.datastore.ngsi.reading.downsampling import Downsampling
 from penstock.datastore.ngsi.reading.series import ALL_TIMES, TimeSpan
 from penstock.datastore.ngsi.repository import IngestRepository
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.store import Store
-from penstock.datastore.table.layout import KEPT_HOURS
+from penstock.datastore.table.layout import KEPT_HOURS, KEPT_MINUTES, KEPT_NUMBERS
 from penstock.datastore.table.port import Key, Page, Query, Scan
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld
 from tests.datastore.ngsi.test_sink import accept
@@ -157,6 +159,13 @@ class HourWorld:
             return []
         return await aggregate_samples(self.notified.charts.walk(of, span), how, **more)
 
+    async def chart(self, points: int, method: Downsampling) -> ChartPoints:
+        """The points of a chart of all samples."""
+        of = await self.find()
+        assert of is not None
+        reader = self.notified.chart_points
+        return await reader.read(of, ALL_TIMES, points, method, SUPER.user_id)
+
     async def sums(self) -> list[Decimal | None]:
         """The sums of all days by what is kept, which are those of the samples."""
         found = await self.aggregate()
@@ -164,8 +173,11 @@ class HourWorld:
         return [bucket.value for bucket in found]
 
     async def kept_days(self) -> int:
+        """The days that are kept; each of them has a row of each kind."""
         rows = await contents(self.world.context.table)
-        return sum(key.pk.startswith(f"{KEPT_HOURS.pk.leader}:") for key in rows)
+        counts = [sum(map(row.holds, rows)) for row in (KEPT_HOURS, KEPT_MINUTES, KEPT_NUMBERS)]
+        assert len(set(counts)) == 1
+        return counts[0]
 
     async def delete(self, span: TimeSpan = ALL_TIMES) -> None:
         """Delete samples; the clock moves on, so that they arrived before."""

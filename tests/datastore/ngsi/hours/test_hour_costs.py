@@ -19,7 +19,7 @@ from penstock.datastore.ngsi.hours.generations import HourDeletion, HourOfEvents
 from penstock.datastore.ngsi.hours.hour_keeper import SERIES_SAMPLES, HourKeeper
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
-from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period
+from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period, Width
 from penstock.datastore.ngsi.reading.series import TimeSpan
 from penstock.datastore.ngsi.rows import Event, items_of
 from penstock.datastore.ngsi.run_log import SINK_CALLER
@@ -61,14 +61,16 @@ async def store_month(world: SinkWorld) -> Attribute:
     return found
 
 
-async def read_month(world: SinkWorld, of: Attribute) -> tuple[Units, Units, Account]:
-    """Read a month by days; return what it costs in the table and of samples, and its caller."""
+async def read_month(
+    world: SinkWorld, of: Attribute, how: Aggregation = BY_DAY
+) -> tuple[Units, Units, Account]:
+    """Aggregate a month; return what it costs in the table and of samples, and its caller."""
     metered, notified, account = MeteredTable(world.context.table), reader(world), Account()
     access = Access(metered, SUPER, Clock(), Budget(), work=account)
     series = replace(notified.series, work=account)
     hours = replace(notified.hours, access=access, series=series)
-    found = await hours.aggregate(of, MONTH, BY_DAY)
-    assert [bucket.samples for bucket in found] == [120] * 31
+    found = await hours.aggregate(of, MONTH, how)
+    assert sum(bucket.samples for bucket in found) == 31 * 120
     return metered.units, notified.units, account
 
 
@@ -77,14 +79,32 @@ async def test_a_month_costs_so_much_before_and_after_it_is_kept(world: SinkWorl
     of = await store_month(world)
     kept, samples, account = await read_month(world, of)
     # A page of 200 samples, four of 1,000; three reads, three for what is not settled, and a
-    # transaction for each day: two units for its check, and two for each KB of the day.
-    assert (samples.calls, kept.calls, kept.wcu) == (1 + 4, 3 + 3 + 31, 31 * (2 + 4))
+    # transaction for each day: two units for its check, and two for each KB of its three rows.
+    assert (samples.calls, kept.calls, kept.wcu) == (1 + 4, 3 + 3 + 31, 31 * (2 + 4 + 6 + 4))
     assert account.owed == 100 + 3720 // 2
     kept, samples, account = await read_month(world, of)
     assert (samples.calls, kept.calls, kept.wcu) == (1, 3, 0)
     assert (samples.rcu, kept.rcu) == (6.0, 13.0)
     # The samples of the first page, and a unit for each day.
     assert account.owed == 100 + 31
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("how", "rcu", "owed"),
+    [
+        (Aggregation(Method.AVG, Width(900)), 19.0, 31 * 2),
+        (Aggregation(Method.PERCENTILE, Period.DAY), 17.0, 31 * 2),
+    ],
+    ids=["minutes", "numbers"],
+)
+async def test_minutes_and_numbers_of_a_kept_month_cost_so_much(
+    world: SinkWorld, how: Aggregation, rcu: float, owed: int
+) -> None:
+    of = await store_month(world)
+    await read_month(world, of)
+    kept, samples, account = await read_month(world, of, how)
+    assert (samples.calls, kept.calls, kept.rcu, account.owed - 100) == (1, 3, rcu, owed)
 
 
 @on_sqlite
@@ -102,9 +122,11 @@ async def test_the_sink_keeps_a_busy_hour_at_the_cost_of_its_samples(world: Sink
         metered.units.calls, metered.units.wcu, notified.units.calls = 0, 0, 0
         samples = await keeper.keep_due() - SERIES_SAMPLES
         spent.append((samples, metered.units.calls, metered.units.wcu, notified.units.calls))
-    # The attributes; three reads, three for what is not settled, and a transaction for each day.
+    # The attributes; three reads, three for what is not settled, a transaction for each day, and a
+    # read of the day if a part of it is kept.
     # The first time also the day before; then the hour alone: 5 samples on one page.
-    assert spent == [(47 * 5, 1 + 3 + 3 + 2, 2 * (2 + 4), 1), (5, 1 + 3 + 3 + 1, 2 + 4, 1)]
+    day = 2 + 4 + 6 + 4
+    assert spent == [(47 * 5, 1 + 3 + 3 + 2 + 1, 2 * day, 1), (5, 1 + 3 + 3 + 1 + 1, day, 1)]
 
 
 @on_sqlite
@@ -124,4 +146,5 @@ async def test_a_deletion_costs_so_much_of_kept_hours(world: SinkWorld) -> None:
         yield of.name
 
     await deletion.forget(names())
-    assert (metered.units.calls, metered.units.wcu) == (1 + 2, 31 * 2)
+    # The days; 62 rows of minutes and numbers of 3 and 2 units, and 31 of 2.
+    assert (metered.units.calls, metered.units.wcu) == (1 + 3 + 2, 31 * (3 + 2 + 2))

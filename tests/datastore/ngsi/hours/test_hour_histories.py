@@ -19,7 +19,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.ngsi.destinations import EmbeddedDestinations
 from penstock.datastore.ngsi.hours import reader
 from penstock.datastore.ngsi.options import BatchingOptions, ItemLayout, Persistence, SinkOptions
-from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period
+from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period, Width
 from penstock.datastore.ngsi.reading.series import TimeSpan
 from penstock.datastore.sqlite.table import SqliteTable
 from tests.datastore.ngsi.hours.hour_worlds import HourWorld, hour, open_hours
@@ -98,9 +98,10 @@ async def compare(place: HourWorld, model: Model, start: datetime, end: datetime
     """Compare what is read by kept hours with the model, and with the samples alone."""
     await compare_sums(place, model, start, end)
     span = TimeSpan(start, end)
-    for method in (Method.COUNT, Method.FIRST, Method.LAST, Method.MAX, Method.AVG):
-        how = Aggregation(method, Period.DAY)
-        assert await place.aggregate(how, span) == await place.recompute(how, span)
+    for method in Method:
+        for period in (Period.DAY, Width(900)):
+            how = Aggregation(method, period)
+            assert await place.aggregate(how, span) == await place.recompute(how, span)
 
 
 async def compare_sums(place: HourWorld, model: Model, start: datetime, end: datetime) -> None:

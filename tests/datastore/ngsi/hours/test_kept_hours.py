@@ -1,5 +1,6 @@
 """Aggregates by kept hours are those of the samples, whoever stores or deletes some meanwhile."""
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -9,8 +10,15 @@ import pytest
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.errors import LimitExceeded, Unavailable
 from penstock.datastore.ngsi.counts import IngestCounts
+from penstock.datastore.ngsi.hours import chart_points, reader
 from penstock.datastore.ngsi.hours.abandoned_deletions import WORKER_TIME
-from penstock.datastore.ngsi.hours.generations import LATE_MS, SKEW_MS, read_states
+from penstock.datastore.ngsi.hours.chart_points import ChartPoints
+from penstock.datastore.ngsi.hours.generations import (
+    LATE_MS,
+    SKEW_MS,
+    HourDeletion,
+    read_states,
+)
 from penstock.datastore.ngsi.options import (
     BatchingOptions,
     ItemLayout,
@@ -19,11 +27,15 @@ from penstock.datastore.ngsi.options import (
 )
 from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period, Width
-from penstock.datastore.ngsi.reading.series import TimeSpan
+from penstock.datastore.ngsi.reading.downsampling import Downsampling
+from penstock.datastore.ngsi.reading.series import TimeSpan, milliseconds_of
 from penstock.datastore.ngsi.replay import LetterReplayer
 from penstock.datastore.roles import ROOT
 from penstock.datastore.table.instrumentation import MeteredTable
+from penstock.datastore.table.layout import KEPT_MINUTES, KEPT_NUMBERS
+from penstock.datastore.table.port import Delete, Put
 from tests.datastore.ngsi.hours.hour_worlds import (
+    BEGIN,
     CAR,
     DAILY,
     Hold,
@@ -34,10 +46,16 @@ from tests.datastore.ngsi.hours.hour_worlds import (
     while_held,
 )
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld
+from tests.support.consistency_check import contents
 from tests.support.sample_resources import SUPER, on_sqlite, without_moto
 
 COLUMN = replace(QUICK, layout=ItemLayout(attr_persistence=Persistence.COLUMN))
 HOURLY = Aggregation(Method.COUNT, Period.HOUR)
+
+
+async def names_of(*names: str) -> AsyncIterator[str]:
+    for name in names:
+        yield name
 
 
 async def fill(place: HourWorld) -> None:
@@ -54,11 +72,11 @@ async def test_every_method_gives_the_same_by_kept_hours(world: SinkWorld, optio
         assert [bucket.value for bucket in await place.aggregate()] == [Decimal("6.75"), 16]
         assert await place.kept_days() == 2
         spans = (TimeSpan(), span_of_hours(0, 24), TimeSpan(hour(0.25), hour(30.5)))
-        periods = (Period.HOUR, Period.DAY, Period.YEAR, Width(7200))
+        periods = (Period.MINUTE, Period.HOUR, Period.DAY, Period.YEAR, Width(7200), Width(5400))
         for method in Method:
             for period in periods:
                 how = Aggregation(method, period)
-                for span in spans if how.is_by_hours else ():
+                for span in spans:
                     expected = await place.recompute(how, span, fill=True)
                     assert await place.aggregate(how, span, fill=True) == expected
 
@@ -79,7 +97,7 @@ async def test_a_kept_hour_is_read_without_its_samples(world: SinkWorld) -> None
         of = await place.find()
         assert of is not None
         for span, kept_calls, sample_calls in (
-            (span_of_hours(0, 47), (3 + 4 + 2, 3), (1 + 5, 1)),
+            (span_of_hours(0, 47), (3 + 4 + 2 + 1, 3), (1 + 5, 1)),
             (TimeSpan(), (3, 3), (2, 2)),
         ):
             for calls, samples in zip(kept_calls, sample_calls, strict=True):
@@ -89,7 +107,8 @@ async def test_a_kept_hour_is_read_without_its_samples(world: SinkWorld) -> None
                 found = await hours.aggregate(of, span, DAILY)
                 assert [bucket.samples for bucket in found] == [4, 1]
                 # The generations, the deletions and the kept days; the first time also four for
-                # what is not settled, and one for each day. A page of samples, then the others.
+                # what is not settled, one for each day, and one to read a day that is kept in
+                # part. A page of samples, then the others.
                 assert (metered.units.calls, notified.units.calls) == (calls, samples)
 
 
@@ -300,6 +319,76 @@ async def test_a_read_that_is_refused_keeps_what_it_has_read(
         with pytest.raises(LimitExceeded, match="samples of a span"):
             await place.aggregate()
         assert [bucket.value for bucket in await place.aggregate()] == [Decimal("6.75"), 16]
+
+
+@without_moto
+async def test_a_day_that_an_earlier_release_kept_gets_its_minutes_and_numbers(
+    world: SinkWorld,
+) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        await place.aggregate()
+        rows = await contents(world.context.table)
+        table = place.store.table
+        for row in (KEPT_MINUTES, KEPT_NUMBERS):
+            await table.write([Delete(key) for key in rows if row.holds(key)])
+        assert [bucket.value for bucket in await place.aggregate()] == [Decimal("6.75"), 16]
+        for how in (
+            Aggregation(Method.MAX, Width(900)),
+            Aggregation(Method.PERCENTILE, Period.DAY),
+        ):
+            for _ in range(2):
+                assert await place.aggregate(how) == await place.recompute(how)
+        assert await place.kept_days() == 2
+
+
+@on_sqlite
+async def test_a_deletion_that_breaks_off_forgets_the_minutes_of_each_day_in_the_end(
+    world: SinkWorld,
+) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        await place.aggregate()
+        batches = list[int]()
+
+        class BreakingTable(MeteredTable):
+            async def write(self, operations: Sequence[Put | Delete]) -> float:
+                batches.append(len(operations))
+                if len(batches) == 2:
+                    raise Unavailable("busy")
+                return await super().write(operations)
+
+        first = int(BEGIN.timestamp()) // 3600
+        broken = BreakingTable(place.store.table)
+        deletion = HourDeletion(broken, CAR, "job", first, first + 47)
+        with pytest.raises(Unavailable):
+            await deletion.forget(names_of("speed"))
+        await deletion.forget(names_of("speed"))
+        assert batches == [4, 2, 4, 2]
+        assert await place.kept_days() == 0
+
+
+@without_moto
+@pytest.mark.parametrize("method", Downsampling)
+async def test_a_chart_of_more_samples_than_are_read_is_made_of_kept_minutes(
+    world: SinkWorld, monkeypatch: pytest.MonkeyPatch, method: Downsampling
+) -> None:
+    monkeypatch.setattr(reader, "FIRST_PAGE", 2)
+    monkeypatch.setattr(chart_points, "HOURS_OF_POINT", 100)
+    async with open_hours(world) as place:
+        await fill(place)
+        exact = await place.chart(3, method)
+        assert exact.resolution == 0
+        monkeypatch.setattr(charts, "MAX_SAMPLES", 4)
+        with pytest.raises(LimitExceeded, match="samples of a span"):
+            await place.chart(3, method)
+        for _ in range(2):
+            assert await place.chart(3, method) == ChartPoints(exact.points, 60)
+        await place.store_at(hour(30.5), 99)
+        late = (milliseconds_of(hour(30.5)), Decimal(99))
+        assert (await place.chart(3, Downsampling.MAX)).points[-1] == late
+        monkeypatch.setattr(chart_points, "MOST_HOURS", 1)
+        assert (await place.chart(3, method)).resolution == 3600
 
 
 @on_sqlite
