@@ -59,3 +59,30 @@ def test_the_board_uses_the_data_source_that_is_provisioned() -> None:
         assert panel["datasource"] == {"type": source["type"], "uid": source["uid"]}
     assert source["jsonData"]["auth_method"] == "bearerToken"
     assert source["secureJsonData"]["bearerToken"].startswith("$")
+
+
+def test_grafana_finds_the_data_source_and_the_board_where_compose_puts_them() -> None:
+    """The places and names of https://grafana.com/docs/grafana/latest/administration/provisioning."""
+    service = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["grafana"]
+    mounts = dict(each.removesuffix(":ro").split(":") for each in service["volumes"])
+    placed = {Path(place): DEPLOY / file for file, place in mounts.items() if file[0] == "."}
+    assert all(file.is_file() for file in placed.values())
+    (provider,) = yaml.safe_load((DEPLOY / "grafana-dashboards.yaml").read_text())["providers"]
+    assert provider["type"] == "file"
+    folder = Path(provider["options"]["path"])
+    boards = [file.name for place, file in placed.items() if place.parent == folder]
+    assert boards == ["grafana-sensors.json"]
+    provisioning = Path("/etc/grafana/provisioning")
+    kinds = {
+        place.parent.name: yaml.safe_load(file.read_text())
+        for place, file in placed.items()
+        if place.parent.parent == provisioning
+    }
+    assert {kind: document["apiVersion"] for kind, document in kinds.items()} == {
+        "datasources": 1,
+        "dashboards": 1,
+    }
+    (source,) = kinds["datasources"]["datasources"]
+    assert service["environment"]["GF_PLUGINS_PREINSTALL"] == source["type"]
+    named = {source["url"], source["secureJsonData"]["bearerToken"]}
+    assert {each.removeprefix("$") for each in named} <= set(service["environment"])
