@@ -46,7 +46,7 @@ from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import Segment
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
 from penstock.datastore.ngsi.table_names import TableNameRegistry
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import LOCAL_BUCKET, Files
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_task, try_once
 from penstock.datastore.table import counters
 from penstock.datastore.table.instrumentation import Units
@@ -79,7 +79,7 @@ class SinkContext:
     files: Files
     destinations: Destinations
     clock: Clock
-    storage_name: str = "files"
+    storage_name: str = LOCAL_BUCKET
     written_by: str = "penstock"
     lease_seconds: int = LEASE_SECONDS
     retention: RetentionTimes = FOR_EVER

@@ -196,6 +196,9 @@ class Files(Protocol):
         """Close connections; the store must not be used afterwards."""
 
 
+LOCAL_BUCKET: Final = "penstock"
+"""The bucket's name in folders and runs, for files in a directory of this machine."""
+
 UNKNOWN_TYPE: Final = "application/octet-stream"
 
 

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from penstock.datastore.ngsi.destinations import Destinations, EmbeddedDestinations
 from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.sink import NotificationSink, SinkContext, open_sink
+from penstock.datastore.objects.port import LOCAL_BUCKET
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.server.settings.settings import Settings
@@ -47,7 +48,7 @@ async def run_sink(
         files=store.files,
         destinations=destinations,
         clock=store.clock,
-        storage_name=settings.bucket or "files",
+        storage_name=store.bucket_name or LOCAL_BUCKET,
         written_by=f"penstock-{version('penstock')}",
         lease_seconds=settings.ngsi_lease_seconds,
         retention=settings.ngsi_retention,

@@ -21,7 +21,7 @@ from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.dynamodb.protocol import ClientLimits
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.port import LOCAL_BUCKET, NO_FILES, Files
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
@@ -32,8 +32,6 @@ from penstock.server.settings.settings import Settings
 from penstock.server.settings.store_settings import DATABASE
 
 FILES = "files"
-LOCAL_BUCKET = "penstock"
-"""The bucket's name in folders, for the directory of files."""
 
 
 @asynccontextmanager

@@ -90,7 +90,7 @@ async def test_a_segment_is_a_run_of_the_manifest_until_it_is_loaded(world: Sink
             "vehiclesxffffx002f4wheelsxffffcar1xffffcar",
             "vehiclesxffffx002f4wheelsxffffcar2xffffcar",
         )
-        assert run.saved_to == f"s3://files/{run.run_id}"
+        assert run.saved_to == f"s3://penstock/{run.run_id}"
         assert [
             event.update.entity_id for event in await read_events(sink.committer.run_log, run)
         ] == ["car1", "car2"]
