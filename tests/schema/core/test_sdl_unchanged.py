@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "a2e69ea92b7a8547ec709276975109df823ce8c6ac25fb43a5d9e405833d0705"
+STRUCTURE = "a310206385f11ef3badc0b923cf330e2684c18ccdddd1dafde1085f33a74e2fd"
 SMALL = '''
 """The fields that read data."""
 type Query {
