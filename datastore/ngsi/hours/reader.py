@@ -362,11 +362,12 @@ class _Keeping:
     async def _write_day(self, day: int, kept: KeptDay, fresh: Mapping[int, BuiltHour]) -> None:
         """Write the hours of a day, unless a deletion begins meanwhile; the reading goes on."""
         values = self.reading.of.key_values
-        rows = (
+        rows: list[Put | Update] = [
             Put({**KEPT_HOURS.item(**values, day=day), HOURS_FIELD: pack_day(kept)}),
             Update(key=KEPT_MINUTES.key(**values, day=day), set=pack_minutes(fresh)),
-            Update(key=KEPT_NUMBERS.key(**values, day=day), set=pack_numbers(fresh)),
-        )
+        ]
+        if numbers := pack_numbers(fresh):
+            rows.append(Update(key=KEPT_NUMBERS.key(**values, day=day), set=numbers))
         try:
             await self.reading.reader.access.table.transact([self.states.unchanged, *rows])
         except ConditionFailed:

@@ -28,6 +28,7 @@ from penstock.datastore.ngsi.options import (
 from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period, Width
 from penstock.datastore.ngsi.reading.downsampling import Downsampling
+from penstock.datastore.ngsi.reading.number_counts import NumberCounts
 from penstock.datastore.ngsi.reading.series import TimeSpan, milliseconds_of
 from penstock.datastore.ngsi.replay import LetterReplayer
 from penstock.datastore.roles import ROOT
@@ -340,6 +341,21 @@ async def test_a_day_that_an_earlier_release_kept_gets_its_minutes_and_numbers(
             for _ in range(2):
                 assert await place.aggregate(how) == await place.recompute(how)
         assert await place.kept_days() == 2
+
+
+@without_moto
+async def test_hours_whose_numbers_are_too_many_are_kept_without_them(
+    world: SinkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NumberCounts, "is_small", False)
+    async with open_hours(world) as place:
+        await fill(place)
+        daily = Aggregation(Method.PERCENTILE, Period.DAY)
+        for _ in range(2):
+            assert [bucket.value for bucket in await place.aggregate()] == [Decimal("6.75"), 16]
+            assert await place.aggregate(daily) == await place.recompute(daily)
+        rows = await contents(world.context.table)
+        assert [sum(map(row.holds, rows)) for row in (KEPT_MINUTES, KEPT_NUMBERS)] == [2, 0]
 
 
 @on_sqlite
