@@ -16,7 +16,12 @@ import msgspec
 
 from penstock.datastore.access.work import kept_units
 from penstock.datastore.ngsi.event_times import HOUR_MS
-from penstock.datastore.ngsi.reading.aggregates import HOUR_SECONDS, MINUTE_SECONDS, NumberSummary
+from penstock.datastore.ngsi.reading.aggregates import (
+    HOUR_SECONDS,
+    MINUTE_SECONDS,
+    NumberSummary,
+    join_summaries,
+)
 from penstock.datastore.ngsi.reading.number_counts import NumberCounts, count_numbers
 from penstock.datastore.ngsi.reading.series import Sample
 from penstock.datastore.table.layout import KEPT_HOURS, KEPT_MINUTES, KEPT_NUMBERS, Row
@@ -113,10 +118,7 @@ class BuiltHour:
             self.expires = min(sample.expires, self.expires or sample.expires)
 
     def keep_hour(self) -> KeptHour:
-        summary = NumberSummary()
-        for each in self.minutes.values():
-            summary.add_later(each)
-        return KeptHour(summary, self.generation, self.expires)
+        return KeptHour(join_summaries(self.minutes.values()), self.generation, self.expires)
 
     def keep_minutes(self) -> KeptMinutes:
         found = list(self.minutes.values())

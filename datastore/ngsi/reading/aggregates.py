@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from decimal import Context, Decimal
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import msgspec
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.reading.number_counts import (
+    DECIMAL_CONTEXT,
     EXACT,
     NumberCounts,
     find_percentile,
@@ -24,7 +25,6 @@ MAX_BUCKETS: Final = 10_000
 HOUR_SECONDS: Final = 3600
 MINUTE_SECONDS: Final = 60
 
-_DECIMAL_CONTEXT = Context(prec=38)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECOND: Final = 1 << 40
 
@@ -147,7 +147,7 @@ class NumberSummary(msgspec.Struct, array_like=True):
             return
         self.numbers += 1
         self.first, self.last = number if self.first is None else self.first, number
-        self.total = _DECIMAL_CONTEXT.add(self.total, number)
+        self.total = DECIMAL_CONTEXT.add(self.total, number)
         self.least = number if self.least is None else min(self.least, number)
         self.greatest = number if self.greatest is None else max(self.greatest, number)
 
@@ -158,10 +158,18 @@ class NumberSummary(msgspec.Struct, array_like=True):
             return
         self.numbers += other.numbers
         self.first, self.last = other.first if self.first is None else self.first, other.last
-        self.total = _DECIMAL_CONTEXT.add(self.total, other.total)
+        self.total = DECIMAL_CONTEXT.add(self.total, other.total)
         self.least = other.least if self.least is None else min(self.least, other.least)
         greatest = other.greatest
         self.greatest = greatest if self.greatest is None else max(self.greatest, greatest)
+
+
+def join_summaries(parts: Iterable[NumberSummary]) -> NumberSummary:
+    """The summary of stretches of time that follow each other."""
+    joined = NumberSummary()
+    for part in parts:
+        joined.add_later(part)
+    return joined
 
 
 @dataclass(slots=True)
@@ -193,7 +201,7 @@ _VALUES: Mapping[Method, Callable[[NumberSummary], Decimal | None]] = {
     Method.COUNT: lambda found: Decimal(found.samples),
     Method.SUM: lambda found: found.total if found.numbers else None,
     Method.AVG: lambda found: (
-        _DECIMAL_CONTEXT.divide(found.total, Decimal(found.numbers)) if found.numbers else None
+        DECIMAL_CONTEXT.divide(found.total, Decimal(found.numbers)) if found.numbers else None
     ),
     Method.MIN: lambda found: found.least,
     Method.MAX: lambda found: found.greatest,

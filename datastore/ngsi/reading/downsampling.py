@@ -1,26 +1,27 @@
 """Downsampling: a few points that look like many samples."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from decimal import Context, Decimal
+from decimal import Decimal
 from enum import StrEnum
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from penstock.datastore.access.work import WorkPayer
-from penstock.datastore.ngsi.reading.aggregates import NumberSummary
+from penstock.datastore.ngsi.reading.aggregates import NumberSummary, join_summaries
+from penstock.datastore.ngsi.reading.number_counts import DECIMAL_CONTEXT
 from penstock.datastore.ngsi.reading.series import Sample
 from penstock.datastore.request_threads import run_in_request_thread
 
 MIN_POINTS: Final = 3
 THREADED_SAMPLES: Final = 2_000
 
-_DECIMAL_CONTEXT = Context(prec=38)
-
 Point: TypeAlias = tuple[int, Decimal]
 """A time in milliseconds since 1970, and a number."""
 
 Stretch: TypeAlias = tuple[int, NumberSummary]
 """A minute or an hour by its first second since 1970, and what is known of its samples."""
+
+T = TypeVar("T")
 
 
 class Downsampling(StrEnum):
@@ -81,13 +82,13 @@ def reduce_stretches(
     return edges if len(edges) <= points else _largest_triangles(edges, points)
 
 
-def _groups(found: Sequence[Stretch], seconds: int, count: int) -> list[list[Stretch]]:
-    """Divide stretches into groups of about equal time, without those that are empty."""
-    begin, length = found[0][0], found[-1][0] - found[0][0] + seconds
-    parts: dict[int, list[Stretch]] = {}
-    for stretch in found:
-        parts.setdefault((stretch[0] - begin) * count // length, []).append(stretch)
-    return list(parts.values())
+def _groups(found: Sequence[tuple[int, T]], width: int, count: int) -> list[list[tuple[int, T]]]:
+    """Divide what is `width` long each into groups of equal time, without those that are empty."""
+    begin, length = found[0][0], found[-1][0] - found[0][0] + width
+    groups: dict[int, list[tuple[int, T]]] = {}
+    for one in found:
+        groups.setdefault((one[0] - begin) * count // length, []).append(one)
+    return list(groups.values())
 
 
 def _edge_points(group: Sequence[Stretch], seconds: int) -> list[Point]:
@@ -121,10 +122,8 @@ def _greatest_point(group: Sequence[Stretch]) -> Point:
 
 def _average_of_group(group: Sequence[Stretch]) -> Point:
     """The average number, at the time of the first stretch."""
-    total, numbers = Decimal(0), sum(each.numbers for _, each in group)
-    for _, each in group:
-        total = _DECIMAL_CONTEXT.add(total, each.total)
-    return group[0][0] * 1000, _DECIMAL_CONTEXT.divide(total, Decimal(numbers))
+    joined = join_summaries(each for _, each in group)
+    return group[0][0] * 1000, DECIMAL_CONTEXT.divide(joined.total, Decimal(joined.numbers))
 
 
 _POINTS: Mapping[Downsampling, Callable[[Sequence[Stretch]], Point]] = {
@@ -138,7 +137,7 @@ def reduce_points(found: Sequence[Point], points: int, method: Downsampling) -> 
     """Reduce more points than `points` to so many, or less where stretches are empty."""
     if method is Downsampling.LTTB:
         return _largest_triangles(found, points)
-    return [_REDUCTIONS[method](part) for part in _stretches(found, points)]
+    return [_REDUCTIONS[method](part) for part in _groups(found, 1, points)]
 
 
 def _largest_triangles(found: Sequence[Point], points: int) -> list[Point]:
@@ -177,21 +176,12 @@ def _largest_triangle(
     )
 
 
-def _stretches(found: Sequence[Point], points: int) -> list[list[Point]]:
-    """Divide points by equal stretches of time, without those that are empty."""
-    begin, length = found[0][0], found[-1][0] - found[0][0] + 1
-    parts: dict[int, list[Point]] = {}
-    for point in found:
-        parts.setdefault((point[0] - begin) * points // length, []).append(point)
-    return list(parts.values())
-
-
 def _average_point(part: Sequence[Point]) -> Point:
     """The average number, at the time of the first point."""
     total = Decimal(0)
     for _, number in part:
-        total = _DECIMAL_CONTEXT.add(total, number)
-    return part[0][0], _DECIMAL_CONTEXT.divide(total, Decimal(len(part)))
+        total = DECIMAL_CONTEXT.add(total, number)
+    return part[0][0], DECIMAL_CONTEXT.divide(total, Decimal(len(part)))
 
 
 _REDUCTIONS: Mapping[Downsampling, Callable[[Sequence[Point]], Point]] = {

@@ -22,7 +22,8 @@ MAX_CHARACTERS: Final = 12_000
 DIGITS: Final = (3, 2)
 
 EXACT: Final = Decimal(0)
-_DECIMAL_CONTEXT: Final = Context(prec=38)
+DECIMAL_CONTEXT: Final = Context(prec=38)
+"""The context in which numbers of samples are computed: those of DynamoDB have 38 digits."""
 
 
 class Percentile(NamedTuple):
@@ -76,7 +77,7 @@ def _ranked_counts(samples: int, found: Mapping[Decimal, int], error: Decimal) -
 
 def _text_of(number: Decimal) -> str:
     """The one text of a number, so that equal numbers have equal texts."""
-    return str(_DECIMAL_CONTEXT.normalize(number)) if number else "0"
+    return str(DECIMAL_CONTEXT.normalize(number)) if number else "0"
 
 
 def find_percentile(parts: Sequence[NumberCounts], percentile: Decimal) -> Percentile:
@@ -100,8 +101,8 @@ def percentile_at(
     place = (count - 1) * percentile / 100
     below = int(place)
     low, high = number_at(below), number_at(min(below + 1, count - 1))
-    step = _DECIMAL_CONTEXT.multiply(_DECIMAL_CONTEXT.subtract(high, low), place - below)
-    return _DECIMAL_CONTEXT.add(low, step)
+    step = DECIMAL_CONTEXT.multiply(DECIMAL_CONTEXT.subtract(high, low), place - below)
+    return DECIMAL_CONTEXT.add(low, step)
 
 
 def _merge(parts: Sequence[NumberCounts]) -> tuple[Sequence[str], Iterable[int]]:
