@@ -42,7 +42,6 @@ _WITH_ANY_METHOD: Final = re.compile(rb"(?!CONNECT )[A-Z-]++" + _REST)
 _OF_UPGRADES: Final = (b"upgrade", b"http2-settings")
 _FRAMING_BESIDE_LENGTH: Final = (b"transfer-encoding", *_OF_UPGRADES)
 # The head must be in lower case.
-# The head must be in lower case.
 _FIELDS: Final = re.compile(
     rb"\r\n("
     + b"|".join((*SINGLE_FIELDS, b"content-length", *_FRAMING_BESIDE_LENGTH))
@@ -51,8 +50,6 @@ _FIELDS: Final = re.compile(
 _OPTIONS: Final = re.compile(rb"\r\nconnection:([^\r]*+)")
 _MOST_DIGITS: Final = 18
 _NOT_OF_HANDSHAKES: Final = (b"connection:", b"content-length:")
-
-
 _TOKEN_FIELD: Final = b"\r\nauthorization:"
 
 
