@@ -1,11 +1,8 @@
 """The guard of one connection: it hands on to uvicorn one request after another."""
 
 import asyncio
-import struct
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cached_property
-from socket import SO_LINGER, SOL_SOCKET
 from typing import Any, Final
 
 import uvicorn
@@ -15,8 +12,10 @@ from uvicorn.server import ServerState
 
 from penstock.server.connections.body_account import BodyAccount
 from penstock.server.connections.body_budget import Party
+from penstock.server.connections.client_reading import ClientReading
 from penstock.server.connections.gate import EndReason, Gates, Stage
-from penstock.server.connections.guarded_transport import GuardedTransport, count_kept
+from penstock.server.connections.guarded_transport import GuardedTransport
+from penstock.server.connections.reading_pauses import PauseReason, ReadingPauses
 from penstock.server.connections.refusals import (
     BAD_HANDSHAKE,
     HEAD_TOO_LARGE,
@@ -62,7 +61,6 @@ _REASONS: Final = {
     TOO_MUCH_BODY: EndReason.TOO_MUCH_BODY,
     TOO_MUCH_BODY_OF_CLIENT: EndReason.TOO_MUCH_BODY,
 }
-_RESET: Final = struct.pack("ii", 1, 0)
 
 
 class GuardedConnection(asyncio.Protocol):
@@ -91,10 +89,9 @@ class GuardedConnection(asyncio.Protocol):
         self._searched = self._lines = self._empty_lines = self._counted = 0
         self._length = 0
         self._body: SizedBody | ChunkedBody | None = None
-        self._is_answering = self._is_paused = self._is_paused_by_protocol = False
-        self._is_turn_over = self._awaits_taking = False
+        self._is_answering = self._awaits_taking = False
         self._is_websocket = self._brings_token = False
-        self._dropped = self._read = 0
+        self._dropped = 0
         self._caller: str | None = None
         self.refuse_message: Callable[[], None] | None = None
         self.serves_admin_only = False
@@ -105,6 +102,8 @@ class GuardedConnection(asyncio.Protocol):
         self._transport = GuardedTransport(transport, self)
         self._gate = self._gates.gate_of(transport)
         self._account = BodyAccount(self._gate)
+        self._pauses = ReadingPauses(transport, self._gate)
+        self._client_reading = ClientReading(transport, self._transport)
         self.serves_admin_only = self._gate is not self._gates.main
         self._inner.connection_made(self._transport)
         if not self._gate.admit(self):
@@ -156,7 +155,7 @@ class GuardedConnection(asyncio.Protocol):
         """End the connection for its client's silence, if it is silent."""
         if stage is Stage.READING:
             self._end_unless_read()
-        elif stage is Stage.BODY and self._is_paused_by_protocol:
+        elif stage is Stage.BODY and PauseReason.PROTOCOL in self._pauses:
             return
         elif stage in (Stage.FIRST_HEAD, Stage.HEAD) and self._held:
             self._refuse(HEAD_TOO_LATE)
@@ -222,7 +221,7 @@ class GuardedConnection(asyncio.Protocol):
 
     @property
     def party(self) -> Party | None:
-        return None if self._is_paused_by_protocol else self._sender
+        return None if PauseReason.PROTOCOL in self._pauses else self._sender
 
     @property
     def _sender(self) -> Party:
@@ -269,38 +268,13 @@ class GuardedConnection(asyncio.Protocol):
         if size and self._is_answering:
             self._account.take(self._sender, size)
 
-    def pause(self, *, by_protocol: bool) -> None:
-        """Stop reading, for uvicorn's protocol or for the guard itself."""
-        if not self._reads_nothing:
-            self._real.pause_reading()
-        self._is_paused |= not by_protocol
-        self._is_paused_by_protocol |= by_protocol
+    def pause(self) -> None:
+        """Stop reading, for uvicorn's protocol."""
+        self._pauses.add(PauseReason.PROTOCOL)
 
-    def resume(self, *, by_protocol: bool) -> None:
-        """Read again, unless the other of the two still pauses."""
-        was_paused = self._reads_nothing
-        self._is_paused &= by_protocol
-        self._is_paused_by_protocol &= not by_protocol
-        if was_paused and not self._reads_nothing:
-            self._real.resume_reading()
-
-    @property
-    def _reads_nothing(self) -> bool:
-        return self._is_paused or self._is_paused_by_protocol or self._is_turn_over
-
-    def _end_turn(self) -> None:
-        """Read no more before the next turn of the loop, so that others have theirs before."""
-        if self._is_turn_over or self._real.is_closing():
-            return
-        if not self._reads_nothing:
-            self._real.pause_reading()
-        self._is_turn_over = True
-        self._gate.begin_later(self._begin_turn)
-
-    def _begin_turn(self) -> None:
-        self._is_turn_over = False
-        if not (self._reads_nothing or self._real.is_closing()):
-            self._real.resume_reading()
+    def resume(self) -> None:
+        """Read again for uvicorn's protocol, unless there is another reason against it."""
+        self._pauses.remove(PauseReason.PROTOCOL)
 
     def replace_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         """Serve a WebSocket by this protocol."""
@@ -321,7 +295,7 @@ class GuardedConnection(asyncio.Protocol):
         held = bytes(self._held)
         self._release_held()
         self._take = self._hand_on
-        self.resume(by_protocol=False)
+        self._pauses.remove(PauseReason.HELD_BYTES)
         if held:
             self._hand_on(held)
 
@@ -364,10 +338,10 @@ class GuardedConnection(asyncio.Protocol):
         if self._real.is_closing():
             return
         if len(held) > PAUSE_BYTES:
-            self.pause(by_protocol=False)
+            self._pauses.add(PauseReason.HELD_BYTES)
         else:
             # The body of the request just begun may still be in the network.
-            self.resume(by_protocol=False)
+            self._pauses.remove(PauseReason.HELD_BYTES)
 
     def _await_turn(self) -> None:
         """Hold what has come of a request until fewer others begin."""
@@ -481,14 +455,14 @@ class GuardedConnection(asyncio.Protocol):
         if not self._is_answering and body.content_bytes > LINGER_BYTES:
             self.abort()
             return False
-        self._end_turn()
+        self._pauses.end_turn()
         return True
 
     def _hold(self, data: bytes) -> None:
         self._held += data
         self._count_held()
         if len(self._held) > PAUSE_BYTES:
-            self.pause(by_protocol=False)
+            self._pauses.add(PauseReason.HELD_BYTES)
 
     def _await_request(self) -> None:
         if self._held:
@@ -539,8 +513,8 @@ class GuardedConnection(asyncio.Protocol):
         """Drop what still comes, until the client has read the last bytes and closes."""
         self._release_held()
         self._take = self._drop
-        self.resume(by_protocol=False)
-        self.resume(by_protocol=True)
+        self._pauses.remove(PauseReason.HELD_BYTES)
+        self.resume()
         self._enter(Stage.LEAVING)
 
     def _drop(self, data: bytes) -> None:
@@ -549,24 +523,15 @@ class GuardedConnection(asyncio.Protocol):
             self.abort()
 
     def _end_unless_read(self) -> None:
-        read = self._count_read()
-        if read <= self._read:
-            # The system would keep the answer, and the client would not see the end of it.
-            with suppress(OSError):
-                self._real.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, _RESET)
+        if not self._client_reading.go_on():
             self._gate.count_end(EndReason.UNREAD)
-            self.abort()
-        self._read = read
+            self._release_held()
+            # The system would keep the answer, and the client would not see the end of it.
+            self._client_reading.reset()
 
     def _await_reader(self) -> None:
-        self._read = self._count_read()
+        self._client_reading.go_on()
         self._gate.begin_reading(self)
-
-    def _count_read(self) -> int:
-        """Return the number of bytes that the client has received of all that was written."""
-        unsent = self._real.get_write_buffer_size()
-        unsent += count_kept(self._real.get_extra_info("socket"))
-        return self._transport.written_bytes - unsent
 
 
 def connection_of(scope: Scope) -> GuardedConnection | None:

@@ -26,8 +26,8 @@ class TransportUser(Protocol):
         """Hand on bytes to this protocol from now on."""
 
     def close(self) -> None: ...
-    def pause(self, *, by_protocol: bool) -> None: ...
-    def resume(self, *, by_protocol: bool) -> None: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
 
 
 class GuardedTransport(asyncio.Transport):
@@ -68,10 +68,10 @@ class GuardedTransport(asyncio.Transport):
         return self.is_cut or self._real.is_closing()
 
     def pause_reading(self) -> None:
-        self._user.pause(by_protocol=True)
+        self._user.pause()
 
     def resume_reading(self) -> None:
-        self._user.resume(by_protocol=True)
+        self._user.resume()
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         self._user.replace_protocol(protocol)

@@ -150,16 +150,15 @@ class WebSocketGuard(asyncio.Protocol):
     def replace_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         """Do nothing: a WebSocket stays one to its end."""
 
-    def pause(self, *, by_protocol: bool) -> None:
+    def pause(self) -> None:
         """Hold the frames back until uvicorn has delivered the last message."""
-        self._held |= by_protocol
+        self._held = True
         self._set_reading()
 
-    def resume(self, *, by_protocol: bool) -> None:
+    def resume(self) -> None:
         """Hand on frames again."""
-        self._held &= not by_protocol
-        if not self._held:
-            self._forget_message()
+        self._held = False
+        self._forget_message()
         self._set_reading()
         self._plan_turn()
 

@@ -241,8 +241,8 @@ async def test_a_client_that_reads_slowly_is_served_to_the_end() -> None:
         assert isinstance(connection, GuardedConnection)
         kept = []
         for _ in range(8):
-            before = connection._count_read()
-            while connection._count_read() == before:
+            before = connection._client_reading.count_received()
+            while connection._client_reading.count_received() == before:
                 await asyncio.get_running_loop().sock_recv(client, 1024)
             kept.append(connection._real.get_write_buffer_size())
             await served.wait(60)

@@ -17,6 +17,7 @@ from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.connections.connection import PAUSE_BYTES, GuardedConnection
+from penstock.server.connections.reading_pauses import PauseReason
 from penstock.server.settings.settings import Settings
 from tests.server.connections.wire import (
     GuardedApp,
@@ -72,9 +73,8 @@ def slices(raw: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
 def check_rest(connection: GuardedConnection, wire: Wire) -> None:
     """Reading rests for what is held of requests, for the application, and for others' turns."""
     is_paused = len(connection._held) > PAUSE_BYTES
-    assert connection._is_paused is is_paused
-    rests = is_paused or connection._is_paused_by_protocol or connection._is_turn_over
-    assert wire.is_reading_now is not rests
+    assert (PauseReason.HELD_BYTES in connection._pauses) is is_paused
+    assert wire.is_reading_now is not any(reason in connection._pauses for reason in PauseReason)
 
 
 async def send_all(served: GuardedApp, raw: bytes, sizes: Sequence[int]) -> Wire:
