@@ -72,7 +72,7 @@ async def contents(table: Table) -> Rows:
 async def contents_with_logs(table: Table) -> Rows:
     """Return every item of the table, by its key, also those of changes and audit trails."""
     while isinstance(table, InterceptedTable | LaggingTable | GuardedTable):
-        table = table._table if isinstance(table, GuardedTable) else table.table
+        table = table._table
     if isinstance(table, SqliteTable):
         select = "SELECT body FROM items"
         rows = await table._reader.run(lambda file: file.execute(select).fetchall())

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
+from penstock.datastore.table.forwarding import ForwardingTable
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.port import (
     Batch,
@@ -20,42 +21,30 @@ from tests.support.loop_clock import let_tasks_run
 T = TypeVar("T")
 
 
-class InterceptedTable:
+class InterceptedTable(ForwardingTable):
     """A table that passes every call through `request`."""
 
     def __init__(self, table: Table) -> None:
-        self.table = table
+        self._table = table
 
     async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
         """Make a call; a subclass does something else with some of them."""
         return await call
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
-        return await self.request(self.table.get(keys, consistent=consistent), writes=False)
+        return await self.request(self._table.get(keys, consistent=consistent), writes=False)
 
     async def query(self, query: Query) -> Page:
-        return await self.request(self.table.query(query), writes=False)
+        return await self.request(self._table.query(query), writes=False)
 
     async def scan(self, scan: Scan) -> Page:
-        return await self.request(self.table.scan(scan), writes=False)
+        return await self.request(self._table.scan(scan), writes=False)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        return await self.request(self.table.transact(operations), writes=True)
+        return await self.request(self._table.transact(operations), writes=True)
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
-        return await self.request(self.table.write(operations), writes=True)
-
-    async def ping(self) -> None:
-        await self.table.ping()
-
-    async def create(self) -> None:
-        await self.table.create()
-
-    async def verify(self) -> list[str]:
-        return await self.table.verify()
-
-    async def close(self) -> None:
-        await self.table.close()
+        return await self.request(self._table.write(operations), writes=True)
 
 
 class TracedTable(InterceptedTable):
@@ -123,53 +112,41 @@ class InterruptedTable(InterceptedTable):
         return await call
 
 
-class LaggingTable:
+class LaggingTable(ForwardingTable):
     """A table whose eventually consistent reads, and those of its index, show an earlier state.
 
     They read `replica`, a table that takes over what was written only in `catch_up`.
     """
 
     def __init__(self, table: Table, replica: Table) -> None:
-        self.table = table
+        self._table = table
         self.replica = replica
         self._behind: dict[Key, None] = {}
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
-        return await (self.table if consistent else self.replica).get(keys, consistent=consistent)
+        return await (self._table if consistent else self.replica).get(keys, consistent=consistent)
 
     async def query(self, query: Query) -> Page:
         is_current = query.consistent and not query.index
-        return await (self.table if is_current else self.replica).query(query)
+        return await (self._table if is_current else self.replica).query(query)
 
     async def scan(self, scan: Scan) -> Page:
-        return await self.table.scan(scan)
+        return await self._table.scan(scan)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        units = await self.table.transact(operations)
+        units = await self._table.transact(operations)
         self._behind |= dict.fromkeys(operation.key for operation in operations)
         return units
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
-        units = await self.table.write(operations)
+        units = await self._table.write(operations)
         self._behind |= dict.fromkeys(operation.key for operation in operations)
         return units
 
     async def catch_up(self) -> None:
         """Let all reads show what has been written until now."""
         behind, self._behind = list(self._behind), {}
-        now = await read_rows(self.table, behind, consistent=True)
+        now = await read_rows(self._table, behind, consistent=True)
         for key in behind:
             found = now.get(key)
             await self.replica.write([Delete(key) if found is None else Put(dict(found))])
-
-    async def ping(self) -> None:
-        await self.table.ping()
-
-    async def create(self) -> None:
-        await self.table.create()
-
-    async def verify(self) -> list[str]:
-        return await self.table.verify()
-
-    async def close(self) -> None:
-        await self.table.close()

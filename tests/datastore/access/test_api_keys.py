@@ -108,7 +108,7 @@ async def test_a_key_is_read_consistently_and_so_are_the_groups_of_its_roles(sto
         async def get(self, keys: object, *, consistent: bool = False) -> object:  # type: ignore[override]
             assert consistent
             self.seen += 1
-            return await self.table.get(keys, consistent=consistent)  # type: ignore[arg-type]
+            return await self._table.get(keys, consistent=consistent)  # type: ignore[arg-type]
 
     _, text = await store.open_session(ANN).api_keys.create("k", SOUTH_READER, LATER)
     table = Consistent(store.table)

@@ -161,7 +161,7 @@ class ListWrites(InterceptedTable):
     async def transact(self, operations: Sequence[Operation]) -> float:
         in_lists = [one for one in operations if one.key.pk.startswith(("EL:", "EE:"))]
         self.units += 2 * len(in_lists)
-        return await self.table.transact(operations)
+        return await self._table.transact(operations)
 
     def take(self) -> int:
         taken, self.units = self.units, 0
@@ -201,7 +201,7 @@ class MovingTable(InterceptedTable):
         self.is_moved = False
 
     async def query(self, query: Query) -> Page:
-        page = await self.table.query(query)
+        page = await self._table.query(query)
         if query.partition.startswith("EL:/usa:waiting") and not self.is_moved:
             self.is_moved = True
             await self.store.open_session(ANN).executions.changing.cancel(self.execution.id)

@@ -50,7 +50,7 @@ class _BusyTable(InterceptedTable):
     """A table where a worker adds to the debt of a user between its read and its removal."""
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        await WorkDebts(self.table, Clock()).add("ann", 7)
+        await WorkDebts(self._table, Clock()).add("ann", 7)
         return await super().transact(operations)
 
 

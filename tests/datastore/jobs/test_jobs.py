@@ -47,7 +47,7 @@ class LaggingTable(InterceptedTable):
     """A table whose index lists nothing yet."""
 
     async def query(self, query: Query) -> Page:
-        page = await self.table.query(query)
+        page = await self._table.query(query)
         return Page((), None, 0.0) if query.index and query.partition[0] in "GO" else page
 
 
@@ -105,7 +105,7 @@ class BrokenTable(InterceptedTable):
     async def query(self, query: Query) -> Page:
         if query.partition == "G:/usa":
             raise ZeroDivisionError("what nobody is to be told")
-        return await self.table.query(query)
+        return await self._table.query(query)
 
 
 async def test_what_nobody_foresaw_fails_the_job_and_is_logged_and_not_told(

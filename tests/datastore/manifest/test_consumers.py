@@ -262,7 +262,7 @@ class RacedTable(InterceptedTable):
         if self.before is not None:
             first, self.before = self.before, None
             await first()
-        return await self.table.transact(operations)
+        return await self._table.transact(operations)
 
 
 async def raced_session(session: Session, store: Store, first: str) -> Session:

@@ -170,7 +170,7 @@ async def test_a_run_that_enters_meanwhile_keeps_no_other_out(
         """A table in which another import inserts the run right after the first read."""
 
         async def get(self, keys: Any, *, consistent: bool = False) -> Any:
-            found = await self.table.get(keys, consistent=consistent)
+            found = await self._table.get(keys, consistent=consistent)
             await session.run_importer.batch(SNOW, table_of(PROCESSED_ITEM))
             return found
 

@@ -153,7 +153,7 @@ async def test_a_run_that_moves_on_while_the_page_is_read_is_left_out(
         """A table in which a run is claimed between the list's read and the runs' read."""
 
         async def query(self, query: object) -> object:  # type: ignore[override]
-            page = await self.table.query(query)  # type: ignore[arg-type]
+            page = await self._table.query(query)  # type: ignore[arg-type]
             await claim(session, TRANSFORM, run_name("r1/"), owner="w")
             return page
 

@@ -45,10 +45,10 @@ class FlakyTable(InterceptedTable):
         chance = self.random.random()
         if chance < 0.05:
             raise Unavailable("nothing was done")
-        units = await self.table.transact(operations)
+        units = await self._table.transact(operations)
         if chance < 0.15:
             raise Unavailable("the answer was lost")
-        return units if chance < 0.95 else await self.table.transact(operations)
+        return units if chance < 0.95 else await self._table.transact(operations)
 
 
 async def until_answered(call: Callable[[], Awaitable[T]]) -> T:

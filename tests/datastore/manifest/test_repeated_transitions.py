@@ -65,8 +65,8 @@ class RepeatingTable(InterceptedTable):
     """A table that gets every write twice, as after a lost answer without a request token."""
 
     async def transact(self, operations: Any) -> float:
-        await self.table.transact(operations)
-        return await self.table.transact(operations)
+        await self._table.transact(operations)
+        return await self._table.transact(operations)
 
 
 @on_sqlite

@@ -188,7 +188,7 @@ async def test_what_a_write_mends_between_the_scans_is_no_difference(store: Stor
         async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
             self.scans += 1
             if self.scans == 2:
-                await self.table.write([Put(dict(row))])
+                await self._table.write([Put(dict(row))])
             return await call
 
     racing = MendedTable(store.table)

@@ -109,10 +109,10 @@ class LateCommitTable(InterceptedTable):
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         if self.meanwhile is None or not any(map(_opens_segment, operations)):
-            return await self.table.transact(operations)
+            return await self._table.transact(operations)
         meanwhile, self.meanwhile = self.meanwhile, None
         await meanwhile()
-        units = await self.table.transact(operations)
+        units = await self._table.transact(operations)
         if self.dies:
             self.died.set()
             await asyncio.Event().wait()

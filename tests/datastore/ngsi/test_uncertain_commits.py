@@ -57,8 +57,8 @@ class ForgetfulTable(InterceptedTable):
             self.settles_twice and is_settlement(operations)
         ):
             self.commits_twice = self.settles_twice = False
-            await self.table.transact(operations)
-        return await self.table.transact(operations)
+            await self._table.transact(operations)
+        return await self._table.transact(operations)
 
 
 class RefusingTable(InterceptedTable):
@@ -69,7 +69,7 @@ class RefusingTable(InterceptedTable):
     async def transact(self, operations: Sequence[Operation]) -> float:
         if self.is_full and received_of(operations) > 0:
             raise Unavailable("The table has no capacity left.")
-        return await self.table.transact(operations)
+        return await self._table.transact(operations)
 
 
 @on_sqlite
@@ -194,7 +194,7 @@ class LossyTable(InterceptedTable):
             self.loses = None
         if loses == "a request":
             raise Unavailable("The request was lost.")
-        units = await self.table.transact(operations)
+        units = await self._table.transact(operations)
         if loses == "an answer":
             raise Unavailable("The answer was lost.")
         return units

@@ -171,10 +171,11 @@ async def test_rows_that_a_token_names_are_read_once_however_many_lists_are_read
     tmp_path: Path,
 ) -> None:
     async with AsyncExitStack() as held:
-        traced = TracedTable(await open_lagging(held, tmp_path))
+        table = await open_lagging(held, tmp_path)
+        traced = TracedTable(table)
         keys = [EXECUTION.key(id=f"{number}") for number in range(3)]
         for number in range(3):
-            await traced.table.transact([Put(row(number, "P:one", "x"))])
+            await table.transact([Put(row(number, "P:one", "x"))])
         session = SessionTable(traced, ReadConsistency(consistent=True, written=tuple(keys)))
         traced.start()
         for _ in range(5):

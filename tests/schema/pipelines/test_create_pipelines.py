@@ -111,7 +111,7 @@ async def test_a_store_that_fails_once_leaves_one_result_null(ask: Ask) -> None:
         async def transact(self, operations: Any) -> float:
             if "'broken'" in repr(operations):
                 raise Unavailable("The store did not answer.")
-            return await self.table.transact(operations)
+            return await self._table.transact(operations)
 
     failing = Ask(replace(ask.store, table=FailingTable(ask.store.table)))
     answer = await failing(CREATE_ALL, {"inputs": inputs("one", "broken", "two")}, USA)
