@@ -7,12 +7,13 @@ in C counts for the function that called it.
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, redirect_stderr
 from itertools import cycle
 from pathlib import Path
 from types import FrameType
@@ -102,7 +103,7 @@ def area_of(file: str) -> str:
 @asynccontextmanager
 async def open_connections(shape: Shape, *, quiet: bool) -> AsyncIterator[Ask]:
     """Give a function that sends the next request on each connection and waits for the answers."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, drop_log():
         data_dir = Path(folder)
         to = Destination(8000, False, False, sign_tokens(data_dir))
         opened = penstock_app.penstock_quiet if quiet else penstock_app.penstock
@@ -119,6 +120,13 @@ async def open_handwritten(shape: Shape) -> AsyncIterator[Ask]:
     async with handwritten.handwritten(PeerOptions(None, Path())) as app:
         with connect(app, "httptools", shape, to) as ask:
             yield ask
+
+
+@contextmanager
+def drop_log() -> Iterator[None]:
+    """Let the log be written where it is dropped, as the benchmark of peers does."""
+    with Path(os.devnull).open("w") as log, redirect_stderr(log):
+        yield
 
 
 @contextmanager
