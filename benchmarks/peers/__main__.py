@@ -62,8 +62,9 @@ def _measure(options: argparse.Namespace) -> int:
     stay_on(cores()[1])
     for mode, mark in marks.items():
         machine = describe_run(versions, options.rounds, length, _latency(options, mode))
-        samples = _run(plan, mode, options.latency)
-        texts[mark] = f"{machine}\n\n{tables(samples, mode, chosen, shapes)}"
+        own = plan.in_mode(mode)
+        samples = _run(own, mode, options.latency)
+        texts[mark] = f"{machine}\n\n{tables(samples, mode, own.peers, shapes)}"
     print("\n\n".join(texts.values()))
     if options.write:
         page = options.write.read_text()
@@ -79,8 +80,6 @@ def _latency(options: argparse.Namespace, mode: str) -> float | None:
 
 def _run(plan: MeasurementPlan, mode: str, latency: float) -> list[Sample]:
     data, samples = make_data(), []
-    if mode != "memory":
-        plan = plan._replace(peers=[peer for peer in plan.peers if peer.in_store])
     console = Console(stderr=True)
     with (
         tempfile.TemporaryDirectory() as folder,

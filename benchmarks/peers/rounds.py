@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import msgspec
 import orjson
@@ -52,6 +52,12 @@ class MeasurementPlan(NamedTuple):
     rounds: int
     length: Length
     is_alike: bool = False
+
+    def in_mode(self, mode: str) -> Self:
+        """The plan with the servers that take part in a mode."""
+        if mode == "memory":
+            return self
+        return self._replace(peers=[peer for peer in self.peers if peer.in_store])
 
 
 class Sample(NamedTuple):

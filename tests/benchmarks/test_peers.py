@@ -13,6 +13,7 @@ from pathlib import Path
 import orjson
 import pytest
 from graphql import build_ast_schema, find_schema_changes, parse
+from httpx import ASGITransport, AsyncClient
 from strawberry import Schema
 from strawberry.types import ExecutionResult
 
@@ -28,6 +29,7 @@ from benchmarks.peers.load_generator import (
     request,
     send_once,
 )
+from benchmarks.peers.penstock_app import penstock_quiet
 from benchmarks.peers.performance_targets import PROMISES, verdicts
 from benchmarks.peers.processes import memory_of, seconds_of
 from benchmarks.peers.query_shapes import SHAPES
@@ -35,8 +37,16 @@ from benchmarks.peers.record_sources import MemorySource, Source, TableSource
 from benchmarks.peers.records import ITEMS, Data, Owner, item_of, make_data, rows_of
 from benchmarks.peers.reference_answers import ReferenceAnswers
 from benchmarks.peers.result_tables import Spread, cpu_table, format_number, pace_table, ratios
-from benchmarks.peers.results_page import replace_between_marks
-from benchmarks.peers.rounds import Sample, latency_at, rotate
+from benchmarks.peers.results_page import replace_between_marks, tables
+from benchmarks.peers.rounds import (
+    Length,
+    MeasurementPlan,
+    Sample,
+    latency_at,
+    rotate,
+    sign_tokens,
+)
+from benchmarks.peers.server_options import TABLE, PeerOptions
 from benchmarks.peers.traffic import (
     CALLERS,
     Call,
@@ -123,6 +133,21 @@ async def test_every_way_to_the_records_gives_the_only_right_answer(tmp_path: Pa
                 found = await answer_by_hand(Handwritten(rows), call)
                 # By hand, keys have the order of the document, too.
                 assert orjson.dumps(found) == orjson.dumps(wanted)
+
+
+async def test_penstock_gives_the_right_answers_in_the_benchmark_too(
+    data: Data, tmp_path: Path
+) -> None:
+    answers = ReferenceAnswers(data)
+    token = {"Authorization": f"Bearer {sign_tokens(tmp_path)[0]}"}
+    async with (
+        penstock_quiet(PeerOptions(None, tmp_path, TABLE)) as app,
+        AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1:8000") as client,
+    ):
+        for call in chain.from_iterable(map(first_calls, SHAPE_NAMES)):
+            request = {"query": call.document.text, "variables": call.variables}
+            answer = await client.post("/graphql", json=request, headers=token)
+            assert answer.json() == answers.answer(call.document, call.variables)
 
 
 def test_the_answers_are_as_large_as_their_names_say(data: Data) -> None:
@@ -333,6 +358,19 @@ def test_slower_servers_take_part_in_three_rounds() -> None:
     by_name = {peer.name: peer for peer in peers(ENGINES)}
     assert [by_name["yoga"].takes_part(number) for number in range(4)] == [True, True, True, False]
     assert all(by_name[name].takes_part(6) for name in ("penstock", "mercurius", "go"))
+
+
+def test_a_table_shows_the_servers_that_take_part_in_its_mode() -> None:
+    plan = MeasurementPlan(peers(ENGINES), SHAPES, 1, Length(0.1, 0.1, 1))
+    in_memory, in_store = (
+        [peer.name for peer in plan.in_mode(mode).peers] for mode in ("memory", "store")
+    )
+    assert in_memory == [peer.name for peer in plan.peers]
+    assert in_store == [name for name in in_memory if name != "go"]
+    samples = [sample(name, 0, 0.0001, shape.name) for name in in_store for shape in SHAPES]
+    shown = tables(samples, "store", plan.in_mode("store").peers, SHAPES)
+    assert "Mercurius + JIT" in shown
+    assert "Go" not in shown
 
 
 def test_each_round_begins_with_another_server() -> None:
