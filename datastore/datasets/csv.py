@@ -7,7 +7,7 @@ file that breaks rules is refused with a list of its problems.
 
 import csv
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from io import StringIO
@@ -18,7 +18,7 @@ from penstock.datastore.records import DatasetColumn, DatasetContent
 from penstock.datastore.text import line_problem, multiline_problem
 from penstock.formula.core.datasets import DatasetRows
 from penstock.formula.core.errors import Fault
-from penstock.formula.core.row_inputs import convert_entry
+from penstock.formula.core.row_inputs import entry_converter
 from penstock.formula.core.values import FormulaType, Scalar, text_of
 from penstock.transform.header import describe_malformed
 
@@ -92,6 +92,10 @@ def _name_problem(column: DatasetColumn, seen: set[str]) -> str | None:
 MAX_PROBLEMS = 50
 
 CsvRecord = tuple[int, list[str]]
+
+ConvertField = Callable[[str], Scalar]
+
+_NO_KEY: Final = (None, "")
 
 
 class CsvRow(NamedTuple):
@@ -187,7 +191,7 @@ class CsvReader:
         """
         names = [column.name for column in self.columns]
         keys = [names.index(name) for name in self.key_columns]
-        types = [FormulaType(column.type) for column in self.columns]
+        converters = [_field_converter(FormulaType(column.type)) for column in self.columns]
         for line, record in self._read_records(lines):
             if not record:  # an empty line
                 continue
@@ -195,10 +199,12 @@ class CsvReader:
                 message = f"has {len(record)} fields in place of {len(self.columns)}"
                 self._report(CsvCode.WRONG_WIDTH, message, line, 1)
                 continue
-            values = tuple(
-                self._read_value(text, type, line, n)
-                for n, (text, type) in enumerate(zip(record, types, strict=True))
-            )
+            try:
+                values = tuple(
+                    [convert(text) for convert, text in zip(converters, record, strict=True)]
+                )
+            except Fault:
+                values = self._report_faults(record, converters, line)
             yield CsvRow(line, values, self._read_key(values, record, line, keys))
 
     def report_duplicate(self, key: Sequence[str], line: int, first: int) -> None:
@@ -252,25 +258,29 @@ class CsvReader:
             message = f"the header must be {wanted[:500]}"
             raise self.fatal_error(CsvCode.WRONG_HEADER, message, 1, wrong + 1)
 
-    def _read_value(self, text: str, type: FormulaType, line: int, n: int) -> Scalar:
-        if not text and type is not FormulaType.STRING:
-            return None
-        try:
-            value = convert_entry(text, type)
-        except Fault as fault:
-            message = f"the column {self.columns[n].name}: {fault.message}"
-            self._report(CsvCode.INVALID_VALUE, message, line, n + 1)
-            return None
-        return None if isinstance(value, tuple) else value
+    def _report_faults(
+        self, record: Sequence[str], converters: Sequence[ConvertField], line: int
+    ) -> tuple[Scalar, ...]:
+        """Note each field that cannot be converted; return the row with null in its place."""
+        values: list[Scalar] = [None] * len(record)
+        for n, (convert, text) in enumerate(zip(converters, record, strict=True)):
+            try:
+                values[n] = convert(text)
+            except Fault as fault:
+                message = f"the column {self.columns[n].name}: {fault.message}"
+                self._report(CsvCode.INVALID_VALUE, message, line, n + 1)
+        return tuple(values)
 
     def _read_key(
         self, values: Sequence[Scalar], record: Sequence[str], line: int, keys: Sequence[int]
     ) -> tuple[str, ...] | None:
-        missing = [n for n in keys if values[n] is None or values[n] == ""]
-        for n in missing:
+        key = tuple([text_of(values[n]) for n in keys if values[n] not in _NO_KEY])
+        if len(key) == len(keys):
+            return key
+        for n in keys:
             if not record[n]:
                 self._report(CsvCode.MISSING_KEY, "the row has no key", line, n + 1)
-        return None if missing else tuple(text_of(values[n]) for n in keys)
+        return None
 
     def _report(self, code: CsvCode, message: str, line: int, column: int) -> None:
         self.problems.append(_csv_problem(code, message, line, column))
@@ -282,6 +292,14 @@ class CsvReader:
     ) -> UnreadableCsv:
         """The error that ends the reading, behind the problems that were found before."""
         return UnreadableCsv([*self.problems, _csv_problem(code, message, line, column)])
+
+
+def _field_converter(type: FormulaType) -> ConvertField:
+    """The function that converts the text of a field; the empty text is null, unless a string."""
+    convert = entry_converter(type)
+    if type is FormulaType.STRING:
+        return convert
+    return lambda text: convert(text) if text else None
 
 
 def _csv_problem(code: CsvCode, message: str, line: int | None, column: int) -> FieldProblem:

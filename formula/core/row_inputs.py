@@ -6,7 +6,7 @@ from decimal import Decimal
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import MAX_STRING
 from penstock.formula.core.numbers import out_of_range, read_number, within_range
-from penstock.formula.core.values import FormulaParameter, FormulaType, Value
+from penstock.formula.core.values import FormulaParameter, FormulaType, Scalar, Value
 
 _FLOAT_DIGITS = 15  # a decimal with this many digits is exact in a binary float
 _INT_BITS = 3_400
@@ -19,31 +19,39 @@ def binder(parameter: FormulaParameter) -> Callable[[object], Value]:
     Booleans may be bool or the texts true and false. An absent entry, None and, except for strings,
     the empty text are null, which a required parameter refuses.
     """
-    convert = _CONVERSIONS[parameter.type]
+    convert = entry_converter(parameter.type)
+    is_number = parameter.type is FormulaType.NUMBER
     empty_is_null = parameter.type is not FormulaType.STRING
 
     def bind(entry: object) -> Value:
-        if type(entry) is Decimal and convert is _number and within_range(entry):
+        if is_number and type(entry) is Decimal and within_range(entry):
             return entry
         if entry is None or (empty_is_null and entry == ""):
             _refuse_null(parameter)
             return None
         try:
-            return convert_entry(entry, parameter.type)
+            return convert(entry)
         except Fault as fault:
             raise _fault_about(parameter, fault.code, fault.message) from None
 
     return bind
 
 
-def convert_entry(entry: object, type: FormulaType) -> Value:
-    """Convert an entry that is not null to a value of the type; raises a Fault if it cannot."""
-    value = _CONVERSIONS[type](entry)
-    if value is None:
-        raise Fault(
-            FormulaCode.INVALID_INPUT, f"expected {_WANTED[type]}, found {_describe_entry(entry)}"
-        )
-    return value
+def entry_converter(type: FormulaType) -> Callable[[object], Scalar]:
+    """Return the function that converts an entry that is not null to a value of the type.
+
+    It raises a Fault for an entry that it cannot convert.
+    """
+    convert, wanted = _CONVERSIONS[type], _WANTED[type]
+
+    def convert_entry(entry: object) -> Scalar:
+        value = convert(entry)
+        if value is None:
+            message = f"expected {wanted}, found {_describe_entry(entry)}"
+            raise Fault(FormulaCode.INVALID_INPUT, message)
+        return value
+
+    return convert_entry
 
 
 def _refuse_null(parameter: FormulaParameter) -> None:
@@ -102,7 +110,7 @@ def _boolean(entry: object) -> bool | None:
     return entry if isinstance(entry, bool) else None
 
 
-_CONVERSIONS: dict[FormulaType, Callable[[object], Value]] = {
+_CONVERSIONS: dict[FormulaType, Callable[[object], Scalar]] = {
     FormulaType.NUMBER: _number,
     FormulaType.STRING: _text,
     FormulaType.BOOLEAN: _boolean,
