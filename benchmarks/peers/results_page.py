@@ -60,8 +60,9 @@ def describe_run(
     """The machine and the measurement; `milliseconds` is the latency of a store."""
     latency = "" if milliseconds is None else f"; latency of the store {milliseconds:g} ms"
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
+    kernel = platform.release().partition("-")[0]
     return (
-        f"{cpu_model()}, {os.cpu_count()} cores, Linux {platform.release()}; {named}. "
+        f"{cpu_model()}, {os.cpu_count()} cores, Linux {kernel}; {named}.\n"
         f"{rounds} rounds of {length.seconds:g} s after {length.warm_up:g} s of warm-up over "
         f"{length.connections} connections{latency}. "
         f"Load of the machine before: {os.getloadavg()[0]:.1f}."
