@@ -6,6 +6,7 @@ time of one, which `python -m benchmarks.work_units` measures.
 
 from collections import Counter
 from collections.abc import Mapping
+from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -23,11 +24,15 @@ from graphql import (
     ListValueNode,
     Node,
     NullValueNode,
+    ObjectFieldNode,
+    ObjectValueNode,
     OperationDefinitionNode,
     ValueNode,
     VariableNode,
     get_named_type,
+    get_nullable_type,
     is_composite_type,
+    is_leaf_type,
     type_from_ast,
 )
 from strawberry.types.field import StrawberryField
@@ -44,7 +49,7 @@ BODY_BYTES: Final = 1_000
 """Bytes of JSON that are read in one unit."""
 
 VARIABLE_VALUES: Final = 10
-"""Values of variables that are checked and coerced in one unit."""
+"""Values of variables, or of arguments of an object's field, that are coerced in one unit."""
 
 INTROSPECTION_VALUES: Final = 20
 """Values of the schema's description that are answered in one unit."""
@@ -107,17 +112,19 @@ def field_price(definition: GraphQLField | None) -> Price:
 class SizeArguments:
     """Computes the number of objects that the arguments of a field request.
 
-    `values` holds the variables of the operation with their defaults; None means that they are not
-    known yet, so that each counts as `maximum`. `consulted` collects the names of the variables
-    that decide a size.
+    `values` holds the variables of the operation, or the nodes of their defaults; None means that
+    they are not known yet, so that each counts as `maximum`. `consulted` collects the names of the
+    variables that decide a size, and `weighed` those that stand in lists or inputs of a field.
     """
 
-    __slots__ = ("consulted", "maximum", "values")
+    __slots__ = ("_weights", "consulted", "maximum", "values", "weighed")
 
     def __init__(self, values: dict[str, object] | None, maximum: int) -> None:
         self.values = values
         self.maximum = maximum
         self.consulted: set[str] = set()
+        self.weighed: set[str] = set()
+        self._weights: dict[str, int] = {}
 
     def size_of(self, price: Price, arguments: dict[str, ValueNode]) -> int:
         if not price.sized_by:
@@ -137,11 +144,55 @@ class SizeArguments:
         """Return the size that a variable stands for; None if it is absent or null."""
         self.consulted.add(name)
         value = self.maximum if self.values is None else self.values.get(name)
+        if isinstance(value, ValueNode):
+            return literal_size(value)
         if isinstance(value, list):
             return len(value)
         if value is None:
             return None
         return value if type(value) is int else 1
+
+    def coercion_units(
+        self, definition: GraphQLField | None, arguments: Mapping[str, ValueNode]
+    ) -> int:
+        """Return the units of coercing the lists and inputs of a field, which each call repeats."""
+        if definition is None or not arguments:
+            return 0
+        declared = definition.args
+        weights = (
+            self._argument_weight(node)
+            for name, node in arguments.items()
+            if name in declared and not is_leaf_type(get_nullable_type(declared[name].type))
+        )
+        return sum(weights) // VARIABLE_VALUES
+
+    def _argument_weight(self, argument: ValueNode) -> int:
+        """Count the values of an argument; a variable in it counts as what it stands for."""
+        found = 0
+        waiting: list[Node] = [argument]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, VariableNode):
+                found += self.variable_weight(node.name.value)
+            elif isinstance(node, ValueNode):
+                found += 1
+            if isinstance(node, ListValueNode | ObjectValueNode | ObjectFieldNode):
+                waiting += _child_nodes(node)
+        return found
+
+    def variable_weight(self, name: str) -> int:
+        """Count the values that a variable stands for; none while they are unknown."""
+        self.weighed.add(name)
+        if self.values is None or name not in self.values:
+            return 0
+        if name not in self._weights:
+            value = self.values[name]
+            self._weights[name] = (
+                self._argument_weight(value)
+                if isinstance(value, ValueNode)
+                else 1 + _count_members(value, inf)
+            )
+        return self._weights[name]
 
 
 def literal_size(node: ValueNode) -> int | None:
@@ -272,7 +323,7 @@ def _members(value: object, kind: GraphQLType | None, most: int) -> list[_TypedV
     return [(one, fields[name].type if name in fields else None) for name, one in value.items()]
 
 
-def _count_members(value: object, most: int) -> int:
+def _count_members(value: object, most: float) -> int:
     """Count the members of lists and objects, up to `most`."""
     counted, waiting = 0, [value]
     while waiting and counted <= most:

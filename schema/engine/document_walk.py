@@ -160,10 +160,11 @@ class DocumentWalk:
     `visited` counts the selections that were read, which are never more than the document holds.
     """
 
-    __slots__ = ("_fragments", "_measured", "_schema", "_sizes", "visited")
+    __slots__ = ("_fragments", "_measured", "_roots", "_schema", "_sizes", "visited")
 
     def __init__(self, schema: GraphQLSchema, document: DocumentNode, sizes: SizeArguments) -> None:
         self._schema = schema
+        self._roots = (schema.query_type, schema.mutation_type, schema.subscription_type)
         self._sizes = sizes
         self._fragments = {
             node.name.value: node
@@ -249,7 +250,7 @@ class DocumentWalk:
                 introspection_fields=below.fields + 1,
                 introspection_values=self._introspection_values(ANY_TYPE, name, below),
             )
-        cost = self._field_cost(node, definition, below)
+        cost = self._field_cost(node, parent, definition, below)
         return below._replace(
             depth=below.depth + 1,
             aliases=aliases,
@@ -267,13 +268,21 @@ class DocumentWalk:
         length = list_lengths(self._schema).get((parent, name), 1.0)
         return min((below.introspection_values + 1) * length, _MAX_NUMBER)
 
-    def _field_cost(self, node: FieldNode, definition: GraphQLField | None, below: Measure) -> int:
+    def _field_cost(
+        self,
+        node: FieldNode,
+        parent: GraphQLNamedType | None,
+        definition: GraphQLField | None,
+        below: Measure,
+    ) -> int:
         price = field_price(definition)
         arguments = {argument.name.value: argument.value for argument in node.arguments or ()}
         size = self._sizes.size_of(price, arguments)
+        # The arguments of a root are coerced once, and paid with the document and the variables.
+        own = 0 if parent in self._roots else self._sizes.coercion_units(definition, arguments)
         if price.is_connection:
-            return min((price.own + below.listed) * size + below.other, _MAX_NUMBER)
-        return min((price.own + below.cost) * size, _MAX_NUMBER)
+            return min(own + (price.own + below.listed) * size + below.other, _MAX_NUMBER)
+        return min(own + (price.own + below.cost) * size, _MAX_NUMBER)
 
     def _field_definition(self, parent: GraphQLNamedType | None, name: str) -> GraphQLField | None:
         return self._schema.get_field(parent, name) if is_composite_type(parent) else None

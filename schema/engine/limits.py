@@ -22,7 +22,6 @@ from penstock.schema.engine.cost import (
     SizeArguments,
     ValueCounts,
     count_values,
-    literal_size,
     operation_variables,
 )
 from penstock.schema.engine.document_walk import DocumentWalk, Measure, NestedTooDeeply
@@ -70,11 +69,15 @@ def rejection_error(message: str, code: ErrorCode) -> GraphQLError:
 
 
 class _CostSource(NamedTuple):
-    """The input of a new measurement; `sized_by` names the variables that decide the cost."""
+    """The input of a new measurement, with the names of the variables that decide the cost.
+
+    Of those in `sized_by` the number of objects decides, of those in `weighed` that of values.
+    """
 
     schema: GraphQLSchema
     document: DocumentNode
     sized_by: tuple[str, ...]
+    weighed: tuple[str, ...]
     page_size: int
 
 
@@ -117,10 +120,13 @@ class MeasuredOperation:
     def cost(self, variables: Mapping[str, object]) -> int:
         """Compute an upper bound of the cost with these variables, in objects read."""
         source = self._source
-        if not source.sized_by:
+        if not (source.sized_by or source.weighed):
             return self._largest_cost
         sizes = SizeArguments(self._variable_values(variables), source.page_size)
-        key = tuple(sizes.variable_size(name) for name in source.sized_by)
+        key = (
+            *(sizes.variable_size(name) for name in source.sized_by),
+            *(sizes.variable_weight(name) for name in source.weighed),
+        )
         if key not in self._costs:
             if len(self._costs) >= _REMEMBERED_SIZES:
                 self._costs.clear()
@@ -142,7 +148,7 @@ class MeasuredOperation:
             if name in variables:
                 values[name] = variables[name]
             elif default is not None:
-                values[name] = literal_size(default)
+                values[name] = default
         return values
 
 
@@ -171,7 +177,13 @@ def measure_operations(
             _check_most("mutation fields", measure.root_fields, limits.mutation_fields)
     _check_measure(unused, limits)
     _check_merging(document, limits)
-    source = _CostSource(schema, document, tuple(sorted(sizes.consulted)), limits.page_size)
+    source = _CostSource(
+        schema,
+        document,
+        tuple(sorted(sizes.consulted)),
+        tuple(sorted(sizes.weighed)),
+        limits.page_size,
+    )
     return tuple(
         MeasuredOperation(node, measure, source)
         for node, measure in zip(nodes, measures, strict=True)

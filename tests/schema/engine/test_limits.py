@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from graphql import GraphQLError, get_introspection_query, parse
 
+from penstock.schema import schema
 from penstock.schema.engine.cost import SizeArguments
 from penstock.schema.engine.document_walk import DocumentWalk
 from penstock.schema.engine.documents import DocumentCache, core_schema
@@ -262,6 +263,34 @@ def test_costs_are_remembered_for_few_page_sizes() -> None:
     for size in range(1, 101):
         assert operation.cost({"n": size}) == size
     assert len(operation._costs) <= 64
+
+
+@pytest.mark.parametrize("count", [100, 200])
+@pytest.mark.parametrize(
+    ("variables", "field"),
+    [
+        ("", "executions(first: 1, states: [MANY]) { nodes { id } }"),
+        ("($s: [ExecutionState!])", "executions(first: 1, states: $s) { nodes { id } }"),
+        ("($s: [ExecutionState!] = [MANY])", "executions(first: 1, states: $s) { nodes { id } }"),
+        ("", "...F }}} fragment F on Pipeline { executions(first: 1, states: [MANY]) {nodes { id"),
+        ("", 'rows(first: 1, where: {output: "", in: [MANY]}) { nodes { key } }'),
+        ("($s: [JSON!])", 'rows(first: 1, where: {output: "", in: $s}) { nodes { key } }'),
+    ],
+)
+def test_lists_and_inputs_of_a_field_are_paid_for_each_object_that_has_it(
+    variables: str, field: str, count: int
+) -> None:
+    document = f"query{variables} {{ pipelines(first: 10) {{ nodes {{ {field} }} }} }}"
+    ast = parse(document.replace("MANY", "FAILED " * count))
+    (operation,) = measure_operations(core_schema(schema), ast, LIMITS)
+    given = {} if "MANY" in document else {"s": ["FAILED"] * count}
+    assert operation.cost(given) == 10 * (1 + 1 + count // 10)
+
+
+def test_arguments_of_a_root_field_are_paid_with_the_document_and_the_variables() -> None:
+    document = "query($t: TagFilter) { pipelines(first: 10, tags: $t) { nodes { id } } }"
+    (operation,) = measure_operations(core_schema(schema), parse(document), LIMITS)
+    assert operation.cost({"t": {"any": [{"key": "a", "value": "b"}] * 100}}) == 10
 
 
 def test_the_operation_must_be_known() -> None:
