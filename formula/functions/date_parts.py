@@ -10,6 +10,9 @@ from penstock.formula.functions.dates import zone_named
 
 _COST: Final = 100
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_MILLISECONDS: Final = 10**15
+"""More than lie between 1970 and the years 1 or 9999."""
+
 _LENGTHS: Final = {
     "second": timedelta(seconds=1),
     "minute": timedelta(minutes=1),
@@ -71,11 +74,18 @@ def _rest_of_month(moment: datetime) -> tuple[int, timedelta]:
 
 def _local_time(moment: Decimal, zone: str | None) -> datetime:
     wished: tzinfo = UTC if zone is None else zone_named(zone)
+    # A number of thousands of digits would take milliseconds to convert.
+    if not -_MOST_MILLISECONDS < moment < _MOST_MILLISECONDS:
+        raise _not_a_time()
     try:
         return (_EPOCH + timedelta(milliseconds=int(moment))).astimezone(wished)
     except (OverflowError, ValueError):
-        message = "a time lies in the years 1 to 9999, in milliseconds from 1970 on"
-        raise Fault(FormulaCode.INVALID_DATE, message) from None
+        raise _not_a_time() from None
+
+
+def _not_a_time() -> Fault:
+    message = "a time lies in the years 1 to 9999, in milliseconds from 1970 on"
+    return Fault(FormulaCode.INVALID_DATE, message)
 
 
 def _require_name(option: str, text: str, names: tuple[str, ...]) -> str:

@@ -8,9 +8,9 @@ a clock change is read with the offset before it; one that occurs twice is read 
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
@@ -20,7 +20,6 @@ from penstock.formula.functions.locales import CalendarNames, Locale, locale_of
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _COST: Final = 1_000  # parsing a date costs about 1,000 units
-_ZONE: Final = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+)*", re.ASCII)
 _OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-])(\d\d?)(?::?(\d\d))?", re.ASCII)
 
 PERIODS: Final = ("day", "week", "month", "quarter", "year")
@@ -142,13 +141,25 @@ def _offset(text: str) -> tzinfo:
 @lru_cache(maxsize=128)
 def zone_named(text: str) -> tzinfo:
     """Return a zone of the time zone database, or a fixed offset such as `+02:00`."""
+    if text in {"Z", "UTC", "GMT"}:
+        return UTC
+    if text in _zone_names():
+        return _read_zone(text)
     try:
         if _OFFSET.fullmatch(text):
             return _offset(text)
-        if text in {"Z", "UTC", "GMT"}:
-            return UTC
-        if _ZONE.fullmatch(text):
-            return ZoneInfo(text)
-    except (ValueError, OSError, KeyError):
+    except ValueError:
         pass
     raise Fault(FormulaCode.UNKNOWN_TIMEZONE, f"the time zone {text[:40]!r} is not known")
+
+
+@cache
+def _zone_names() -> frozenset[str]:
+    """The names of all zones: looking for a file of another name may take long, and never end."""
+    return frozenset(available_timezones())
+
+
+@cache
+def _read_zone(name: str) -> ZoneInfo:
+    """Read a zone once: rows may name all of them in turn, and each is a file."""
+    return ZoneInfo(name)

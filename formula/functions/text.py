@@ -21,6 +21,11 @@ from penstock.formula.functions.regex import Span, regex
 _PIECE_COST: Final = 10  # units for a piece of a text that is split
 _FOLD_COST: Final = 4  # changing the case of a character costs about 4 units
 _SLOW_FOLD_COST: Final = 16  # the same where a text may get longer, character by character
+_COMPARED_AT_ONCE: Final = 40  # characters of a needle that are compared for one unit
+# In longer texts, and for longer needles, Python searches in linear time.
+_SHORT_TEXT: Final = 2_500
+_SHORT_NEEDLE: Final = 100
+_TEXT_OF_SHORT_NEEDLE: Final = 30_000
 
 
 def concat(work: WorkMeter, *parts: Value) -> str:
@@ -48,10 +53,19 @@ def uppercase(work: WorkMeter, text: str) -> str:
 
 def search(work: WorkMeter, text: str, needle: str, ignore_case: bool | None) -> Decimal:
     """Return the position of the first occurrence, counted from 0 in characters; -1 if none."""
-    work.spend(len(text) + len(needle))
+    work.spend(len(needle) + _find_cost(text, needle))
     if ignore_case:
         text, needle = _fold_case(work, text), _fold_case(work, needle)
     return Decimal(text.find(needle))
+
+
+def _find_cost(text: str, needle: str) -> int:
+    """Return the units of looking for a needle, which Python may compare at each place."""
+    size, wanted = len(text), len(needle)
+    is_short = wanted < _SHORT_NEEDLE and size < _TEXT_OF_SHORT_NEEDLE
+    if wanted < size and (is_short or size < _SHORT_TEXT):
+        return size + (size - wanted) * wanted // _COMPARED_AT_ONCE
+    return size
 
 
 def contains(work: WorkMeter, text: str, needle: str, ignore_case: bool | None) -> bool:
@@ -90,7 +104,7 @@ def replace_all(work: WorkMeter, text: str, needle: str, replacement: str) -> st
     """Return the text with another text in place of each occurrence of the needle."""
     if not needle:
         raise Fault(FormulaCode.INVALID_ARGUMENT, "the text to replace must not be empty")
-    work.spend(len(text))
+    work.spend(2 * _find_cost(text, needle))
     # The result is measured before it is made.
     count = text.count(needle)
     made = len(text) + count * (len(replacement) - len(needle))

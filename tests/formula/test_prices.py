@@ -43,6 +43,8 @@ WORST: dict[str, tuple[str, dict[str, Any]]] = {
     "remainders": ("MAX(" + ",".join(["MOD(:n,:m)"] * 200) + ")", {"n": "7" * 900, "m": "3" * 450}),
     "logarithms": ("MAX(" + ",".join(["LOG(:n, 3)"] * 200) + ")", {"n": "7" * 900}),
     "roots": ("MAX(" + ",".join(["SQRT(:n)"] * 200) + ")", {"n": "7" * 900}),
+    "a text that begins like the needle everywhere": ("MAX(" + ",".join(["SEARCH(:s, :t)"] * 100) + ")", {"s": "一" * 2_400, "t": "一" * 1_200 + "b一"}),
+    "a needle that is not replaced": ("MAX(" + ",".join(["LEN(REPLACE(:s, :t, ''))"] * 40) + ")", {"s": "一" * 2_400, "t": "一" * 1_200 + "b一"}),
     "replaced texts": ("SEARCH(REPLACE(:s, 'a', 'b'), 'x')", {"s": "a" * LONG}),
     "arguments": ("MAX(" + ",".join([":n"] * 900) + ")", {"n": "1.5"}),
     "dates": ("AS_TIMESTAMP(:s, 'd/M/yyyy', timezone='Europe/Berlin', roundDownTo='quarter')", {"s": "2/3/2021"}),

@@ -1,5 +1,7 @@
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from decimal import Decimal
+from weakref import ref
+from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 from hypothesis import given
@@ -7,7 +9,9 @@ from hypothesis import strategies as st
 
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
-from penstock.formula.functions.dates import PERIODS, as_timestamp
+from penstock.formula.functions import dates
+from penstock.formula.functions.date_parts import date_part, whole_units
+from penstock.formula.functions.dates import PERIODS, as_timestamp, zone_named
 
 
 def moment(text: str, pattern: str, *options: str | None) -> str:
@@ -139,12 +143,43 @@ def test_a_time_or_pattern_that_cannot_be_is_refused(
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize("zone", ["Europe", "../etc/passwd", "/etc/localtime", "", "a" * 200, "é"])
+@pytest.mark.parametrize(
+    "zone",
+    [
+        "Europe",
+        "../etc/passwd",
+        "/etc/localtime",
+        "",
+        "a" * 200,
+        "é",
+        "a/" * 16_000 + "a",
+        "+25:00",
+    ],
+)
 def test_a_zone_that_is_none_is_refused(zone: str) -> None:
     with pytest.raises(Fault) as caught:
         moment("2024", "yyyy", zone)
 
     assert caught.value.code == FormulaCode.UNKNOWN_TIMEZONE
+
+
+def test_no_file_is_looked_for_under_a_name_that_is_no_zone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moment("2024", "yyyy", "Europe/Berlin")
+    monkeypatch.setattr(dates, "ZoneInfo", lambda name: pytest.fail(f"{name} is looked for"))
+    with pytest.raises(Fault) as caught:
+        moment("2024", "yyyy", "Europe/Nowhere")
+
+    assert caught.value.code == FormulaCode.UNKNOWN_TIMEZONE
+
+
+def test_each_zone_is_read_once_however_many_are_named_in_turn() -> None:
+    first = ref(zone_named("Europe/Berlin"))
+    for name in available_timezones():
+        zone_named(name)
+
+    assert first() is not None
 
 
 @given(
@@ -165,3 +200,21 @@ def test_rounding_down_twice_is_rounding_down_once_and_never_goes_up(
 
     assert rounded <= exact
     assert as_timestamp(WorkMeter(), written, pattern, zone, None, period) == rounded
+
+
+class Unconvertible(Decimal):
+    """A number that takes long to become a whole one, which is to be left alone."""
+
+    def __int__(self) -> int:
+        pytest.fail("the number was converted")
+
+
+@pytest.mark.parametrize("text", ["1e9999", "-1e9999", "1e15", "-1e15"])
+def test_a_number_that_is_no_time_is_refused_before_it_is_converted(text: str) -> None:
+    far = Unconvertible(text)
+    with pytest.raises(Fault) as part:
+        date_part(WorkMeter(), far, "year", None)
+    with pytest.raises(Fault) as difference:
+        whole_units(WorkMeter(), Decimal(0), far, "day", None)
+
+    assert {part.value.code, difference.value.code} == {FormulaCode.INVALID_DATE}
