@@ -26,7 +26,8 @@ from benchmarks.peers.reference_answers import ReferenceAnswers
 from benchmarks.peers.results_page import replace_between_marks
 from benchmarks.peers.traffic import draw_calls
 from benchmarks.request_profile import CONNECTIONS, Ask, open_connections, open_handwritten
-from penstock.schema.engine.engine import GraphQLEngine, OperationResult
+from penstock.schema.engine.engine import GraphQLEngine
+from penstock.schema.engine.operations import OperationResult
 from penstock.server.edge import fast_routes
 from penstock.server.edge import graphql as edge
 from penstock.server.edge.request import parse_request

@@ -53,7 +53,8 @@ from penstock.formula.core.values import FormulaParameter, FormulaType
 from penstock.formula.evaluate import compile_formula
 from penstock.schema import schema
 from penstock.schema.engine.cost import BODY_BYTES, document_cost
-from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
+from penstock.schema.engine.engine import GraphQLEngine
+from penstock.schema.engine.operations import OperationRequest, RequestRejected
 from tests.datastore.kept_rows.test_metric_plan import OUTPUT, metric
 from tests.datastore.ngsi.sample_destinations import open_destinations
 from tests.datastore.ngsi.sample_sinks import open_world

@@ -8,7 +8,8 @@ from starlette.middleware.cors import CORSMiddleware
 
 from penstock.schema import schema
 from penstock.schema.engine.documents import PersistedDocuments, PersistedMode
-from penstock.schema.engine.engine import CompiledExecutor, Interpreter
+from penstock.schema.engine.engine import CompiledExecutor
+from penstock.schema.engine.interpreter import Interpreter
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.dev_identity import is_loopback
 from penstock.server.console import read_documents

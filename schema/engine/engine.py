@@ -5,27 +5,16 @@ An operation runs compiled, or is interpreted by graphql-core.
 
 from asyncio import CancelledError, current_task, get_running_loop, sleep
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from inspect import isawaitable
-from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeAlias, TypeGuard, cast
+from typing import Any, Final
 
-import msgspec
-from graphql import (
-    DocumentNode,
-    ExecutionResult,
-    GraphQLError,
-    OperationType,
-    create_source_event_stream,
-    execute,
-)
-from graphql import Executor as CoreExecutor
+from graphql import ExecutionResult, GraphQLError
 from graphql.execution.values import VariableValues
 from orjson import Fragment
 from strawberry import Schema
-from strawberry.execution import optimized_is_awaitable
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.graphql_jit import (
@@ -33,12 +22,10 @@ from penstock.graphql_jit import (
     CompiledOperation,
     ExecutionOptions,
     FallbackReason,
-    MeteredExecutor,
     answer_meter,
 )
 from penstock.graphql_jit.msgspec_lists import list_encoder_of
 from penstock.schema.core.errors import (
-    FormattedError,
     format_error,
     format_known_error,
     format_request_error,
@@ -55,38 +42,26 @@ from penstock.schema.engine.documents import (
     core_schema,
     read_digest,
 )
-from penstock.schema.engine.limits import (
-    Limits,
-    MeasuredOperation,
-    check_cost,
-    choose_operation,
-    rejection_error,
+from penstock.schema.engine.interpreter import (
+    Executor,
+    Interpreter,
+    Outcome,
+    is_awaitable,
+    metered_executor,
 )
-
-Outcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
-_Source: TypeAlias = AsyncGenerator[Any] | ExecutionResult
+from penstock.schema.engine.limits import Limits, check_cost, choose_operation, rejection_error
+from penstock.schema.engine.operations import (
+    OperationRequest,
+    OperationResult,
+    PreparedOperation,
+    RequestRejected,
+)
 
 LONG_DOCUMENT: Final = 1_000
 """Documents with more characters are parsed, checked and compiled in a thread."""
 
 # One thread, since several would make the event loop wait for the interpreter's lock.
 graphql_thread: Final = ThreadPoolExecutor(1, "graphql")
-
-_is_awaitable: Final = cast("Callable[[object], TypeGuard[Awaitable[Any]]]", optimized_is_awaitable)
-
-
-class Executor(Protocol):
-    """Runs a prepared operation with a context value and, for events, a root value."""
-
-    def __call__(
-        self, prepared: "PreparedOperation", context: object, root: object = None, /
-    ) -> Outcome: ...
-
-
-def _metered_executor(schema: Schema) -> type[CoreExecutor[Any]]:
-    """Make the executor class of a schema that counts the values of answers."""
-    own = schema.execution_context_class
-    return type(own.__name__, (MeteredExecutor, own), {})
 
 
 class CompiledExecutor:
@@ -106,8 +81,8 @@ class CompiledExecutor:
         self.written = written
         self._options = ExecutionOptions(
             schema=core_schema(schema),
-            is_awaitable=_is_awaitable,
-            executor_class=_metered_executor(schema),
+            is_awaitable=is_awaitable,
+            executor_class=metered_executor(schema),
             max_coercion_errors=limits.errors,
             hide_suggestions=True,
             interpreted_runs=interpreted_runs,
@@ -116,7 +91,7 @@ class CompiledExecutor:
         )
 
     def __call__(
-        self, prepared: "PreparedOperation", context: object, root: object = None, /
+        self, prepared: PreparedOperation, context: object, root: object = None, /
     ) -> Outcome:
         operation = self._find_compiled(prepared)
         values = operation.coerce_variables(prepared.variables)
@@ -126,13 +101,13 @@ class CompiledExecutor:
             return self._compile_and_execute(operation, values, context, root)
         return operation.execute(values, context, root)
 
-    def _find_compiled(self, prepared: "PreparedOperation") -> CompiledOperation:
+    def _find_compiled(self, prepared: PreparedOperation) -> CompiledOperation:
         kept, name = prepared.document.compiled, prepared.operation.name
         found = kept.get(name)
         if found is None:
             node = prepared.operation.node
             found = kept[name] = CompiledOperation(
-                self._options, _document_ast(prepared), node, self.fallbacks
+                self._options, prepared.ast, node, self.fallbacks
             )
         return found
 
@@ -142,110 +117,6 @@ class CompiledExecutor:
         await get_running_loop().run_in_executor(graphql_thread, operation.prepare, values)
         result = operation.execute(values, context, root)
         return await result if isawaitable(result) else result
-
-
-class Interpreter:
-    """Runs operations with graphql-core, as Strawberry does without extensions."""
-
-    __slots__ = ("_coercion_errors", "_executor_class", "_schema")
-
-    def __init__(self, schema: Schema, limits: Limits) -> None:
-        self._schema = core_schema(schema)
-        self._executor_class = _metered_executor(schema)
-        self._coercion_errors = limits.errors
-
-    def __call__(
-        self, prepared: "PreparedOperation", context: object, root: object = None, /
-    ) -> ExecutionResult | Awaitable[ExecutionResult]:
-        return execute(
-            self._schema,
-            _document_ast(prepared),
-            root_value=root,
-            context_value=context,
-            variable_values=prepared.variables,
-            operation_name=prepared.operation.name,
-            max_coercion_errors=self._coercion_errors,
-            executor_class=self._executor_class,
-            is_awaitable=_is_awaitable,
-            hide_suggestions=True,
-        )
-
-    def open_events(
-        self, prepared: "PreparedOperation", context: object
-    ) -> _Source | Awaitable[_Source]:
-        """Open the event stream of a subscription, or return the errors that prevent it."""
-        executor = CoreExecutor.build(
-            self._schema,
-            _document_ast(prepared),
-            context_value=context,
-            raw_variable_values=prepared.variables,
-            operation_name=prepared.operation.name,
-            max_coercion_errors=self._coercion_errors,
-            is_awaitable=_is_awaitable,
-            hide_suggestions=True,
-        )
-        if isinstance(executor, list):
-            return ExecutionResult(errors=executor)
-        # Every event source in Penstock is a generator, which can be closed.
-        return cast("_Source | Awaitable[_Source]", create_source_event_stream(executor))
-
-
-def _document_ast(prepared: "PreparedOperation") -> DocumentNode:
-    if prepared.document.ast is None:
-        raise ValueError("a document with errors cannot be run")
-    return prepared.document.ast
-
-
-class OperationRequest(msgspec.Struct, frozen=True):
-    """An operation that a client requests, independent of the transport.
-
-    `consistency_token` comes from the answer to an earlier mutation of the client.
-    """
-
-    query: str | None = None
-    document_id: str | None = None
-    operation_name: str | None = None
-    variables: Mapping[str, Any] = MappingProxyType({})
-    extensions: Mapping[str, Any] = MappingProxyType({})
-    consistency_token: str | None = None
-
-
-class PreparedOperation(msgspec.Struct, frozen=True):
-    """An operation that may run: valid, within the limits, and reading at most `cost` objects."""
-
-    document: ParsedDocument
-    operation: MeasuredOperation
-    variables: dict[str, Any]
-    cost: int
-    consistency_token: str | None = None
-
-    @property
-    def is_subscription(self) -> bool:
-        return self.operation.kind is OperationType.SUBSCRIPTION
-
-    @property
-    def is_mutation(self) -> bool:
-        return self.operation.kind is OperationType.MUTATION
-
-
-class RequestRejected(Exception):
-    """The operation cannot run; `errors` are in the form of the answer."""
-
-    def __init__(self, *errors: FormattedError) -> None:
-        super().__init__(errors[0]["message"])
-        self.errors = list(errors)
-
-
-class OperationResult(msgspec.Struct, frozen=True):
-    """The `data` and `errors` of a response, and the seconds to wait if the store was away.
-
-    `size` is that of its data in bytes, roughly, and `units` is the work of making it.
-    """
-
-    body: dict[str, Any]
-    retry_after: int | None = None
-    size: int = 0
-    units: int = 0
 
 
 _MORE: Final = " Select less, or smaller pages. What the operation changes is changed."

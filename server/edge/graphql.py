@@ -22,14 +22,14 @@ from penstock.resolvers.cursors import Cursors
 from penstock.schema.core.errors import add_details
 from penstock.schema.core.scalars import encode_json
 from penstock.schema.engine.cost import BODY_BYTES, document_cost
-from penstock.schema.engine.engine import (
-    GraphQLEngine,
+from penstock.schema.engine.engine import GraphQLEngine
+from penstock.schema.engine.limits import MeasuredOperation
+from penstock.schema.engine.operations import (
     OperationRequest,
     OperationResult,
     PreparedOperation,
     RequestRejected,
 )
-from penstock.schema.engine.limits import MeasuredOperation
 from penstock.server.core.headers import MediaType
 from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.rate_limit import CallerAccount, CallerLimits, RateLimiter

@@ -16,8 +16,8 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode
-from penstock.schema.engine.engine import OperationRequest
 from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.operations import OperationRequest
 from penstock.server.core.headers import (
     IndexedHeaders,
     MediaType,

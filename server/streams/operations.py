@@ -19,12 +19,8 @@ from penstock.schema.core.errors import (
     format_known_error,
     mask_internal_error,
 )
-from penstock.schema.engine.engine import (
-    GraphQLEngine,
-    OperationResult,
-    PreparedOperation,
-    RequestRejected,
-)
+from penstock.schema.engine.engine import GraphQLEngine
+from penstock.schema.engine.operations import OperationResult, PreparedOperation, RequestRejected
 from penstock.server.auth.tokens import Authentication
 from penstock.server.edge.graphql import (
     AdmittedOperation,

@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.schema.core.errors import FormattedError, add_details, format_error
-from penstock.schema.engine.engine import PreparedOperation, RequestRejected
 from penstock.schema.engine.limits import MeasuredOperation
+from penstock.schema.engine.operations import PreparedOperation, RequestRejected
 from penstock.server.auth.tokens import Authentication
 from penstock.server.connections.websocket_guard import WebSocketGuard, guard_of
 from penstock.server.core.headers import IndexedHeaders, request_headers, request_id_of

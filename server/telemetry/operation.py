@@ -12,7 +12,7 @@ import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.schema.engine.documents import ParsedDocument
-from penstock.schema.engine.engine import OperationRequest, PreparedOperation
+from penstock.schema.engine.operations import OperationRequest, PreparedOperation
 from penstock.server.core.headers import request_headers, request_id_of
 from penstock.server.telemetry.logs import EventLog
 

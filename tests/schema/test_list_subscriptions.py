@@ -17,7 +17,7 @@ from penstock.datastore.resources.changes import RowChanges, open_changes
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.resolvers.context import Context
-from penstock.schema.engine.engine import OperationRequest, RequestRejected
+from penstock.schema.engine.operations import OperationRequest, RequestRejected
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
 from tests.support.patience import HUNG_SECONDS
 from tests.support.sample_resources import Watch

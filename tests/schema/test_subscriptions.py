@@ -16,7 +16,7 @@ from penstock.datastore.table.port import Batch, Item, Key
 from penstock.resolvers.context import Context
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
-from penstock.schema.engine.engine import OperationRequest, RequestRejected
+from penstock.schema.engine.operations import OperationRequest, RequestRejected
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
 from tests.support.patience import HUNG_SECONDS
 

@@ -12,7 +12,7 @@ from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.objects import s3
 from penstock.datastore.store import Store
 from penstock.schema.engine import engine
-from penstock.schema.engine import engine as engine_module
+from penstock.schema.engine.interpreter import Interpreter
 from tests.datastore.ngsi.sample_destinations import open_destinations, open_embedded
 from tests.support.graphql_client import Ask
 from tests.support.patience import HUNG_SECONDS, find_limits
@@ -60,7 +60,7 @@ def executor() -> Iterator[None]:
         if EXECUTOR is not None:
             patch.setenv("PENSTOCK_EXECUTOR", EXECUTOR)
         if EXECUTOR == "reference":
-            patch.setattr(engine, "CompiledExecutor", engine_module.Interpreter)
+            patch.setattr(engine, "CompiledExecutor", Interpreter)
         yield
 
 

@@ -12,7 +12,8 @@ from penstock.datastore.table.instrumentation import Units
 from penstock.resolvers.context import Context
 from penstock.resolvers.cursors import Cursors
 from penstock.schema import schema
-from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
+from penstock.schema.engine.engine import GraphQLEngine
+from penstock.schema.engine.operations import OperationRequest, RequestRejected
 from penstock.server.auth.claims import default_group_from, roles_from
 
 CURSORS = Cursors(b"a key that only tests have")

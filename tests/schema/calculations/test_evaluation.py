@@ -8,7 +8,7 @@ import pytest
 from graphql import GraphQLError, parse_value
 
 from penstock.schema.core.scalars import MAX_NUMBER, read_row, read_row_literal
-from penstock.schema.engine.engine import OperationRequest
+from penstock.schema.engine.operations import OperationRequest
 from tests.support.graphql_client import Ask, engine
 
 EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) { __typename

@@ -19,14 +19,10 @@ from penstock.schema.core.text_bounds import text_metadata
 from penstock.schema.engine import engine as engine_module
 from penstock.schema.engine.answer_size import count_bytes
 from penstock.schema.engine.cost import ANSWER_BYTES, ANSWER_VALUES
-from penstock.schema.engine.engine import (
-    CompiledExecutor,
-    GraphQLEngine,
-    Interpreter,
-    OperationRequest,
-    OperationResult,
-)
+from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
+from penstock.schema.engine.interpreter import Interpreter
 from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.operations import OperationRequest, OperationResult
 
 MOST_VALUES, MOST_BYTES = 1_000, 20_000
 LIMITS = Limits(answer_values=MOST_VALUES, answer_bytes=MOST_BYTES)

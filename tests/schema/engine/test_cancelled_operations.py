@@ -8,8 +8,9 @@ from contextlib import suppress
 import pytest
 import strawberry
 
-from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine, OperationRequest
+from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.operations import OperationRequest
 
 STEPS = 12
 

@@ -9,8 +9,9 @@ from graphql import DocumentNode, GraphQLError, parse
 
 from penstock.schema.engine import documents as module
 from penstock.schema.engine.documents import DocumentCache, PersistedDocuments, PersistedMode
-from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
+from penstock.schema.engine.engine import GraphQLEngine
 from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.operations import OperationRequest, RequestRejected
 from tests.support.example_schema import FakeContext, shelves_schema
 
 STRAWBERRY = shelves_schema()

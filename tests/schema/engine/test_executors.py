@@ -29,13 +29,10 @@ from penstock.graphql_jit.plan import FallbackReason
 from penstock.resolvers.context import Context
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
-from penstock.schema.engine.engine import (
-    CompiledExecutor,
-    GraphQLEngine,
-    Interpreter,
-    OperationRequest,
-)
+from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
+from penstock.schema.engine.interpreter import Interpreter
 from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.operations import OperationRequest
 from tests.support.graphql_client import CURSORS, ROOT, Ask, tag_inputs
 
 CORE = core_schema(schema)

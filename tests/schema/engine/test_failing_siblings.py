@@ -11,8 +11,9 @@ from penstock.datastore.errors import NotFound
 from penstock.graphql_jit import FallbackReason
 from penstock.resolvers.batch_loader import BatchLoader
 from penstock.resolvers.loaders import loader
-from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine, OperationRequest
+from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.operations import OperationRequest
 
 
 class Loading:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from penstock.schema.engine.engine import GraphQLEngine, OperationRequest
+from penstock.schema.engine.engine import GraphQLEngine
+from penstock.schema.engine.operations import OperationRequest
 from tests.support.example_schema import FakeContext, shelves_schema
 
 STRAWBERRY = shelves_schema()

@@ -8,9 +8,10 @@ from graphql import GraphQLError, get_introspection_query, parse
 from penstock.schema import schema
 from penstock.schema.engine.document_walk import list_lengths
 from penstock.schema.engine.documents import DocumentCache, core_schema
-from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
+from penstock.schema.engine.engine import GraphQLEngine
 from penstock.schema.engine.field_merging import TooManyToMerge, count_pairs
 from penstock.schema.engine.limits import Limits, measure_operations
+from penstock.schema.engine.operations import OperationRequest, RequestRejected
 
 CORE = core_schema(schema)
 LIMITS = Limits()

@@ -12,8 +12,9 @@ import pytest
 import strawberry
 
 from penstock.datastore.errors import NotPermitted
-from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine, OperationRequest
+from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.operations import OperationRequest
 
 
 async def _fail_after(turns: int) -> str:

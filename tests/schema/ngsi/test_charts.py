@@ -10,7 +10,7 @@ from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.table.instrumentation import Units
 from penstock.resolvers.context import Context
-from penstock.schema.engine.engine import OperationRequest
+from penstock.schema.engine.operations import OperationRequest
 from tests.datastore.ngsi.stored_samples import store_samples
 from tests.schema.ngsi.test_ngsi import ATTRIBUTE, attribute
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine

@@ -12,7 +12,7 @@ from penstock.datastore.ngsi.options import NamingOptions
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.store import Store
 from penstock.resolvers.context import Context
-from penstock.schema.engine.engine import OperationRequest, RequestRejected
+from penstock.schema.engine.operations import OperationRequest, RequestRejected
 from tests.datastore.ngsi.sample_sinks import car, notification, open_world
 from tests.datastore.ngsi.stored_samples import store_samples
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine

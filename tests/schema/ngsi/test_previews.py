@@ -16,7 +16,7 @@ from penstock.datastore.ngsi.notification import (
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.store import Store
 from penstock.resolvers.context import Context
-from penstock.schema.engine.engine import OperationRequest
+from penstock.schema.engine.operations import OperationRequest
 from tests.datastore.ngsi.sample_sinks import car
 from tests.datastore.ngsi.stored_samples import store_samples
 from tests.support.consistency_check import contents

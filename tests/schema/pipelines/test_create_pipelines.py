@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from penstock.datastore.errors import Unavailable
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
-from penstock.schema.engine.engine import OperationRequest
+from penstock.schema.engine.operations import OperationRequest
 from tests.support.consistency_check import contents, faults
 from tests.support.graphql_client import Ask, as_caller, draft, engine
 from tests.support.table_interceptors import InterceptedTable

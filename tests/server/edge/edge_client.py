@@ -16,7 +16,8 @@ from uvicorn.server import ServerState
 from penstock.datastore.errors import NotAuthenticated, Unavailable
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.schema.engine.documents import PersistedDocuments
-from penstock.schema.engine.engine import Executor, GraphQLEngine
+from penstock.schema.engine.engine import GraphQLEngine
+from penstock.schema.engine.interpreter import Executor
 from penstock.schema.engine.limits import Limits
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher

@@ -8,8 +8,8 @@ from graphql import ExecutionResult
 from starlette.types import Message
 
 from penstock.datastore.roles import Caller
-from penstock.schema.engine.engine import PreparedOperation
 from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.operations import PreparedOperation
 from penstock.server.edge.graphql import GraphQLApp
 from tests.server.edge.edge_client import Client, Edge, client_of
 from tests.support.error_details import extensions_of

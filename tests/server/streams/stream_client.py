@@ -14,8 +14,9 @@ from starlette.types import ASGIApp, Message
 from penstock.datastore.errors import NotAuthenticated, NotFound, PenstockError, Unavailable
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.instrumentation import Units
-from penstock.schema.engine.engine import GraphQLEngine, OperationRequest
+from penstock.schema.engine.engine import GraphQLEngine
 from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.operations import OperationRequest
 from penstock.server.auth.tokens import Authentication
 from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp, OperationReader
 from penstock.server.edge.rate_limit import CallerLimits, RateBucket, RateLimiter
