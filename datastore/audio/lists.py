@@ -28,10 +28,10 @@ from penstock.datastore.table.layout import (
 from penstock.datastore.table.pages import (
     Slice,
     Window,
+    page_of_shuffled,
     read_existing,
     read_records,
     slice_placed,
-    slice_shuffled,
 )
 from penstock.datastore.table.port import Attributes, Key, Query, Range
 from penstock.datastore.text import escape
@@ -165,8 +165,7 @@ class LibraryLists:
             if genre is None
             else walk_rows(self.access, link_of, AUDIO_BY_GENRE, genre=names.genre_id(genre))
         )
-        links = [link async for link in rows]
-        return slice_shuffled(links, window, lambda link: link.audio_id, seed)
+        return await page_of_shuffled(rows, window, lambda link: link.audio_id, seed)
 
     async def _page(
         self,

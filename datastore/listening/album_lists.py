@@ -1,9 +1,10 @@
 """The orders of the caller's albums beside that of names: by time, by year, by plays, at random."""
 
 from asyncio import gather
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Final
 
 from penstock.datastore.access.access import Access
@@ -19,8 +20,9 @@ from penstock.datastore.table.layout import ALBUM, ANNOTATION, AUDIO_BY_ALBUM
 from penstock.datastore.table.pages import (
     Slice,
     Window,
+    page_of_shuffled,
+    page_of_sorted,
     read_existing,
-    slice_shuffled,
     slice_sorted,
 )
 
@@ -54,7 +56,7 @@ class AlbumLists:
 
     async def by_year(self, window: Window) -> Slice[Album]:
         """List albums by year, the latest first: all rows whose `sk` begins with `AL:`, sorted."""
-        return slice_sorted(await self._read_albums(), window, _year_position)
+        return await page_of_sorted(self._walk_albums(), window, _year_position)
 
     async def most_played(self, window: Window) -> Slice[Album]:
         """List the albums that were played, by their plays: all rows under `AN:AL:`, sorted."""
@@ -66,7 +68,7 @@ class AlbumLists:
 
     async def at_random(self, window: Window) -> Slice[Album]:
         """List all albums in an order that is drawn anew: all rows under `AL:`, sorted."""
-        return slice_shuffled(await self._read_albums(), window, lambda album: album.id)
+        return await page_of_shuffled(self._walk_albums(), window, lambda album: album.id)
 
     async def _albums_that_end(
         self, newest: dict[names.AlbumKey, str], tracks: Sequence[Audio]
@@ -97,18 +99,18 @@ class AlbumLists:
         self, window: Window, position: Callable[[Annotation], str], *, descending: bool = False
     ) -> Slice[Album]:
         notes = walk_rows(self.access, annotation_of, ANNOTATION, kind=Kind.ALBUM)
-        played = [note async for note in notes if note.play_count]
+        played = sorted([(position(note), note.id) async for note in notes if note.play_count])
 
-        async def read(part: Window) -> Slice[Annotation]:
-            return slice_sorted(played, part, position, descending=descending)
+        async def read(part: Window) -> Slice[tuple[str, str]]:
+            return slice_sorted(played, part, itemgetter(0), descending=descending)
 
-        async def load(part: Sequence[Annotation]) -> list[Album | None]:
-            return await self._existing_albums([note.id for note in part])
+        async def load(part: Sequence[tuple[str, str]]) -> list[Album | None]:
+            return await self._existing_albums([id for _, id in part])
 
         return await read_existing(window, read, load)
 
-    async def _read_albums(self) -> list[Album]:
-        return [album async for album in walk_rows(self.access, album_of, ALBUM)]
+    def _walk_albums(self) -> AsyncIterator[Album]:
+        return walk_rows(self.access, album_of, ALBUM)
 
     async def _existing_albums(self, places: Sequence[str]) -> list[Album | None]:
         found = await TrackReader(self.access).albums(places)

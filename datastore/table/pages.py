@@ -113,10 +113,33 @@ def name_order(seed: str) -> str:
     return sha256(seed.encode()).hexdigest()[:16]
 
 
-def slice_shuffled(
-    items: Iterable[T], window: Window, identify: Callable[[T], str], seed: str | None = None
+async def page_of_sorted(
+    items: AsyncIterator[T],
+    window: Window,
+    position: Callable[[T], str],
+    *,
+    descending: bool = False,
 ) -> Slice[T]:
-    """Make the slice of a list that is read whole, in an order drawn by a seed, or else anew.
+    """Read a list whole, as it is stored, and make the slice in the order of its positions.
+
+    Of a long list no more is held and sorted at once than a few pages.
+    """
+    down, after, most = descending is not window.backward, window.after, window.size + 1
+    first: list[tuple[str, T]] = []
+    async for item in items:
+        place = position(item)
+        if after is None or (place < after if down else place > after):
+            first.append((place, item))
+            if len(first) >= most * 2:
+                first = sorted(first, key=_place, reverse=down)[:most]
+    found = sorted(first, key=_place, reverse=down)[:most]
+    return slice_placed(Records(found, more=False), window)
+
+
+async def page_of_shuffled(
+    items: AsyncIterator[T], window: Window, identify: Callable[[T], str], seed: str | None = None
+) -> Slice[T]:
+    """Read a list whole, and make the slice in an order drawn by a seed, or else anew.
 
     The positions name the order, so that the pages of one list belong together.
     """
@@ -124,7 +147,9 @@ def slice_shuffled(
         order = window.after.partition(":")[0]
     else:
         order = token_hex(8) if seed is None else name_order(seed)
-    return slice_sorted(items, window, lambda item: shuffled_position(order, identify(item)))
+    return await page_of_sorted(
+        items, window, lambda item: shuffled_position(order, identify(item))
+    )
 
 
 SEARCHED: Final = 100
