@@ -23,7 +23,7 @@ from penstock.datastore.errors import ForeignTable, RequestRefused
 from penstock.datastore.ngsi.destinations import FailureKind, TableItem
 from penstock.datastore.table import limits
 from penstock.datastore.table.limits import check_at_most
-from penstock.datastore.table.port import Delete, Key, Page, Put, Query, Scan
+from penstock.datastore.table.port import Attributes, Delete, Key, Page, Put, Query, Scan
 
 _FAILURE_KINDS: Mapping[str, FailureKind] = {
     "ResourceNotFoundException": FailureKind.MISSING,
@@ -50,6 +50,10 @@ class CheckedSamples:
             if _FAILURE_KINDS.get(refused.code) is FailureKind.INVALID:
                 await self.check_readable()
             raise
+
+    async def get(self, keys: Sequence[Key]) -> Mapping[Key, Attributes]:
+        """Read up to 100 items by key, consistently; those that there are."""
+        return (await self.samples.get(keys, consistent=True)).items
 
     async def scan(self, scan: Scan) -> Page:
         """Read one page of all series; a table that does not exist is empty."""

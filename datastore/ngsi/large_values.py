@@ -8,7 +8,7 @@ and files of samples that expire lie in folders by the day on which they do.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -37,6 +37,13 @@ class StoredValue(msgspec.Struct, frozen=True):
     size: int
 
 
+class DividedItem(NamedTuple):
+    """An item that names the files of its largest values, and the contents of these by key."""
+
+    item: Item
+    files: Mapping[str, bytes]
+
+
 @dataclass(frozen=True, slots=True)
 class LargeValues:
     """The values in the files of one bucket."""
@@ -48,20 +55,14 @@ class LargeValues:
 
         An item that cannot fit comes back as it is.
         """
-        small, texts = dict(item), dict[str, bytes]()
-        named: dict[str, Value] = {}
-        for field in sorted(_value_fields(item), key=lambda name: -value_size(item[name])):
-            if item_size(small) <= ITEM_BYTES or value_size(item[field]) < LEAST_BYTES:
-                break
-            file = _file_of(item, field)
-            texts[file] = (value_text(item[field]) or "").encode()
-            named = {**named, field: {"file": file, "size": len(texts[file])}}
-            small |= {field: None, FILES_FIELD: named}
-        if item_size(small) > ITEM_BYTES:
-            return item
-        for file, text in texts.items():
+        divided = divide_item(item)
+        await self.write(divided.files)
+        return divided.item
+
+    async def write(self, files: Mapping[str, bytes]) -> None:
+        """Write the files of an item, which is written next."""
+        for file, text in files.items():
             await self.files.write(file, single_chunk(text), content_type=_CONTENT_TYPE)
-        return small
 
     async def read(self, value: StoredValue) -> str | None:
         """Read a value; None if its sample has been deleted in the meantime."""
@@ -79,6 +80,23 @@ class LargeValues:
     async def delete_expired(self, now: datetime) -> int:
         """Delete the files of samples that expired a day ago or earlier; return their number."""
         return await delete_old_files(self.files, FOLDER, now - _MARGIN)
+
+
+def divide_item(item: Item) -> DividedItem:
+    """Take the largest values of an item into files until it fits; nothing is written.
+
+    An item that cannot fit comes back as it is, without files.
+    """
+    small, texts = dict(item), dict[str, bytes]()
+    named: dict[str, Value] = {}
+    for field in sorted(_value_fields(item), key=lambda name: -value_size(item[name])):
+        if item_size(small) <= ITEM_BYTES or value_size(item[field]) < LEAST_BYTES:
+            break
+        file = _file_of(item, field)
+        texts[file] = (value_text(item[field]) or "").encode()
+        named = {**named, field: {"file": file, "size": len(texts[file])}}
+        small |= {field: None, FILES_FIELD: named}
+    return DividedItem(item, {}) if item_size(small) > ITEM_BYTES else DividedItem(small, texts)
 
 
 def stored_values(item: Attributes) -> Mapping[str, StoredValue]:

@@ -8,6 +8,7 @@ from cyclopts import App, Parameter
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.ngsi.adoption.adopt import AdoptionResult, TableAdopter
+from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.name_encoding import Encoding, decode_components
 from penstock.datastore.ngsi.notification import check_service
 from penstock.datastore.text import say_count
@@ -15,7 +16,7 @@ from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.sample_tables import open_sample_tables
-from penstock.server.runtime.stores import open_table
+from penstock.server.runtime.stores import open_files, open_table
 from penstock.server.settings.settings import Settings
 
 MOST_LISTED = 20
@@ -39,7 +40,7 @@ def adopt(
     """Copy the samples of another program's table to a table of ours, and store new ones there.
 
     The other table stays as it is. The command may be repeated; after an interruption it goes on.
-    Items that are no samples are listed, and the exit code is then 1.
+    Items that cannot be copied are listed, and the exit code is then 1.
     """
     settings = options.settings()
     if settings.store != "dynamodb":
@@ -59,10 +60,10 @@ def _first_part(table: str) -> str:
 
 
 async def _adopt(settings: Settings, table: str, service: str, *, dry_run: bool) -> AdoptionResult:
-    async with open_table(settings) as opened:
+    async with open_table(settings) as opened, open_files(settings) as files:
         destinations = await open_sample_tables(settings)
         try:
-            adopter = TableAdopter(opened, destinations, Clock())
+            adopter = TableAdopter(opened, destinations, LargeValues(files), Clock())
             with show_progress("Copying", None) as progress:
                 return await adopter.adopt(table, service, dry_run=dry_run, progress=progress)
         finally:
@@ -73,7 +74,7 @@ def _adoption_output(table: str, found: AdoptionResult, *, dry_run: bool) -> Com
     copied = "would be copied" if dry_run else "is copied" if found.copied == 1 else "are copied"
     words = [
         f"{say_count(found.copied, 'sample')} of {table} {copied} to {found.table}; "
-        f"{say_count(found.unreadable, 'item is no sample', 'items are no samples')}."
+        f"{say_count(found.unreadable, 'item is', 'items are')} left out."
     ]
     words += found.reasons[:MOST_LISTED]
     if found.unreadable > MOST_LISTED:

@@ -3,19 +3,21 @@
 The keys of a table cannot be changed, and without ours a series cannot be read by time. New samples
 go to the copy from the first moment on. The other table stays as it is. Copying an item again
 changes nothing, so an adoption that was cut short goes on, and one that is done may be repeated.
+No sample takes the place of another: where a key is taken, the next one gets a longer key.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.dynamodb.wire import Raw
-from penstock.datastore.errors import BadArgument, ForeignTable, NotFound
+from penstock.datastore.errors import BadArgument, ForeignTable, NotFound, Unavailable
 from penstock.datastore.ngsi.adoption.foreign_items import (
     AdoptedSample,
     UnreadableItem,
+    label_of,
     read_foreign_item,
 )
 from penstock.datastore.ngsi.catalog import Catalog, EntityName, SeriesPlace
@@ -23,22 +25,52 @@ from penstock.datastore.ngsi.destinations import TableItem
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.event_times import HOUR_MS
 from penstock.datastore.ngsi.hours.generations import EntityHour, renew_hours
+from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.table_names import adopted_name, is_table_name
+from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.table.layout import ADOPTION
-from penstock.datastore.table.port import Attributes, Item, Key, Put, Table, Update, key_of
+from penstock.datastore.table.port import (
+    Attributes,
+    Compare,
+    ConditionFailed,
+    Item,
+    Key,
+    Missing,
+    Put,
+    Table,
+    Update,
+    key_of,
+)
 
 MAX_LISTED: Final = 100
+
+_NEEDS_BUCKET: Final = (
+    "its values do not fit into an item, and PENSTOCK_BUCKET names no bucket for them."
+)
 
 
 @dataclass(slots=True)
 class AdoptionResult:
-    """The items that were copied, or would be, and those that are no samples, with the reasons."""
+    """The items that were copied, or would be, and those that are left out, with the reasons."""
 
     table: str
     copied: int = 0
     unreadable: int = 0
     reasons: list[str] = field(default_factory=list)
+
+    def leave_out(self, label: str, reason: str) -> None:
+        """Count an item that is not copied, and list it."""
+        self.unreadable += 1
+        if len(self.reasons) < MAX_LISTED:
+            self.reasons.append(f"{label}: {reason}")
+
+
+class PlacedSamples(NamedTuple):
+    """The samples of a page, each with a key of its own, and those that are not stored yet."""
+
+    samples: list[AdoptedSample]
+    fresh: list[AdoptedSample]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +79,7 @@ class TableAdopter:
 
     table: Table
     destinations: DynamoDBDestinations
+    values: LargeValues
     clock: Clock
 
     async def adopt(
@@ -54,22 +87,26 @@ class TableAdopter:
     ) -> AdoptionResult:
         """Adopt a table for a service; calls `progress` for each item.
 
-        Raises NotFound if there is no such table, and BadArgument if its keys are ours.
+        Raises NotFound if there is no such table, BadArgument if its keys are ours, and Unavailable
+        if another process adopts it as well.
         """
         await self._check_foreign(name)
         result = AdoptionResult(adopted_name(name))
         after = None if dry_run else await self._begin(name, result.table)
         while True:
-            page, after = await self.destinations.scan_page(name, after)
-            samples = _read_page(service, name, page, result)
+            page, following = await self.destinations.scan_page(name, after)
+            samples = self._read_page(service, name, page, result)
             if not dry_run:
-                await self._copy(service, name, samples, result.table)
-                await self._note_position(name, after)
+                placed = await self._place(samples, result)
+                await self._copy(service, name, placed, result.table)
+                await self._note_position(name, after, following)
+                samples = placed.samples
             result.copied += len(samples)
             for _ in page:
                 progress()
-            if after is None:
+            if following is None:
                 return result
+            after = following
 
     async def _check_foreign(self, name: str) -> None:
         if not is_table_name(name) or not await self.destinations.exists(name):
@@ -90,42 +127,79 @@ class TableAdopter:
             return None
         return _position_of(found)
 
-    async def _note_position(self, name: str, after: Raw | None) -> None:
+    async def _note_position(self, name: str, before: Raw | None, after: Raw | None) -> None:
+        """Note where to go on, unless another process noted it first: only one goes on then."""
         row = ADOPTION.key(table=name)
+        as_read = Missing("after") if before is None else Compare("after", "=", json.dumps(before))
         noted = (
-            Update(key=row, remove=("after",))
+            Update(key=row, remove=("after",), condition=as_read)
             if after is None
-            else Update(key=row, set={"after": json.dumps(after)})
+            else Update(key=row, set={"after": json.dumps(after)}, condition=as_read)
         )
-        await self.table.transact([noted])
+        try:
+            await self.table.transact([noted])
+        except ConditionFailed:
+            raise Unavailable(f"Another process adopts the table {name} as well.") from None
 
-    async def _copy(
-        self, service: str, name: str, samples: Sequence[AdoptedSample], target: str
-    ) -> None:
-        await write_items(self.destinations, [TableItem(target, each.item) for each in samples])
-        catalog = Catalog(self.table)
+    def _read_page(
+        self, service: str, name: str, page: Iterable[Raw], result: AdoptionResult
+    ) -> list[AdoptedSample]:
+        samples = list[AdoptedSample]()
+        for raw in page:
+            try:
+                sample = read_foreign_item(service, name, raw)
+                if sample.files and self.values.files is NO_FILES:
+                    raise UnreadableItem(_NEEDS_BUCKET)
+            except UnreadableItem as problem:
+                result.leave_out(label_of(raw), str(problem))
+            else:
+                samples.append(sample)
+        return samples
+
+    async def _place(
+        self, samples: Sequence[AdoptedSample], result: AdoptionResult
+    ) -> PlacedSamples:
+        """Give each sample a key that holds no other; leave out those for which none is free."""
+        standing = await self._standing(result.table, [key_of(each.item) for each in samples])
+        held, placed = dict(standing), dict[Key, AdoptedSample]()
+        for sample in samples:
+            found: AdoptedSample | None = sample
+            if _holds_other(held, sample):
+                found = sample.under_long_key()
+                if found is not None:
+                    standing |= await self._standing(result.table, [key_of(found.item)])
+                    held = {**standing, **held}
+            if found is None or _holds_other(held, found):
+                result.leave_out(sample.label, "another item says that it is the same sample.")
+                continue
+            key = key_of(found.item)
+            held[key], placed[key] = found.item, found
+        fresh = [each for key, each in placed.items() if standing.get(key) != each.item]
+        return PlacedSamples(list(placed.values()), fresh)
+
+    async def _standing(self, target: str, keys: Sequence[Key]) -> dict[Key, Item]:
+        """The items that the target has under these keys."""
+        distinct = list(dict.fromkeys(keys))
+        if not distinct:
+            return {}
+        found = await self.destinations.table(target).get(distinct)
+        return {key: dict(item) for key, item in found.items()}
+
+    async def _copy(self, service: str, name: str, placed: PlacedSamples, target: str) -> None:
+        for each in placed.fresh:
+            await self.values.write(each.files)
+        items = [TableItem(target, each.item) for each in placed.fresh]
+        await write_items(self.destinations, items)
+        samples, catalog = placed.samples, Catalog(self.table)
         await catalog.record_paths({(service, each.path) for each in samples})
         await catalog.record_moved(_places(service, samples), name, target)
         # What was kept of their hours before they came misses them.
         await renew_hours(self.table, set(_hours(service, samples)))
 
 
-def _read_page(
-    service: str, name: str, page: Iterable[Raw], result: AdoptionResult
-) -> list[AdoptedSample]:
-    samples: dict[Key, AdoptedSample] = {}
-    for raw in page:
-        try:
-            sample = read_foreign_item(service, name, raw)
-            if key_of(sample.item) in samples:
-                raise UnreadableItem("another item says that it is the same sample.")
-        except UnreadableItem as problem:
-            result.unreadable += 1
-            if len(result.reasons) < MAX_LISTED:
-                result.reasons.append(f"{json.dumps(raw.get('ID', raw))[:200]}: {problem}")
-        else:
-            samples[key_of(sample.item)] = sample
-    return list(samples.values())
+def _holds_other(held: Mapping[Key, Item], sample: AdoptedSample) -> bool:
+    """Whether the key of the sample holds another one."""
+    return held.get(key_of(sample.item), sample.item) != sample.item
 
 
 def _hours(service: str, samples: Iterable[AdoptedSample]) -> Iterator[EntityHour]:

@@ -6,7 +6,7 @@ Penstock may lie in such a table as well; it already has our keys, and keeps the
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from penstock.datastore.dynamodb.wire import Raw, decode_item
@@ -14,6 +14,7 @@ from penstock.datastore.errors import PenstockError
 from penstock.datastore.ngsi.catalog import EntityName, guard_names
 from penstock.datastore.ngsi.entities import UnreadableEntity, read_type, require_identifier
 from penstock.datastore.ngsi.events import identity_digest
+from penstock.datastore.ngsi.large_values import divide_item, stored_values
 from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import (
@@ -37,6 +38,10 @@ DAYS: Final = 100_000
 """The days from 1970 on whose samples are kept in the order of their times, to the year 2243."""
 
 _ID_DIGITS = 16
+_LONG_ID_DIGITS = 32
+"""The digits by which no two samples are mistaken for each other, not on purpose either."""
+
+_MAX_LABEL = 200
 
 
 class UnreadableItem(Exception):
@@ -45,7 +50,11 @@ class UnreadableItem(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AdoptedSample:
-    """A sample of another program's table, with our keys, and what the directory lists of it."""
+    """A sample of another program's table, with our keys, and what the directory lists of it.
+
+    `files` are the contents of the files that the item names: values that do not fit into it.
+    `label` names the other program's item for people, and `digest` is one of all that it holds.
+    """
 
     path: str
     entity: str
@@ -53,6 +62,15 @@ class AdoptedSample:
     persistence: Persistence
     attributes: Mapping[str, str]
     item: Item
+    files: Mapping[str, bytes]
+    label: str
+    digest: str
+
+    def under_long_key(self) -> "AdoptedSample | None":
+        """The sample under a key that no other has; None if its files, too, are another's."""
+        if stored_values(self.item):
+            return None
+        return replace(self, item=_with_long_key(self.item, self.digest))
 
 
 def read_foreign_item(service: str, table: str, raw: Raw) -> AdoptedSample:
@@ -68,11 +86,15 @@ def read_foreign_item(service: str, table: str, raw: Raw) -> AdoptedSample:
         }
         named = {**series, "attribute": found["attrName"]} if row else series
         # The raw item holds the foreign keys, so that equal samples stay apart.
-        mark = identity_digest(table, json.dumps(raw, sort_keys=True))[:_ID_DIGITS]
+        digest = identity_digest(table, json.dumps(raw, sort_keys=True))
         template = ROW_SERIES if row else COLUMN_SERIES
-        keys = template.item(**named, at=_time_of(found), id=mark)
+        keys = template.item(**named, at=_time_of(found), id=digest[:_ID_DIGITS])
         item = found if _has_our_keys(found, keys) else {**_fields_of(found, row), **keys}
-        limits.guard_write([Put(item)])
+        if limits.item_size(item) > limits.ITEM_BYTES:
+            # Its file has the same key, and says nothing of its content.
+            item = _with_long_key(item, digest)
+        small, files = divide_item(item)
+        limits.guard_write([Put(small)])
         attributes = _row_names(found) if row else _column_names(item)
         guard_names(EntityName(**series), attributes)
     except (ValueError, TypeError, KeyError, PenstockError, UnreadableEntity) as error:
@@ -83,8 +105,21 @@ def read_foreign_item(service: str, table: str, raw: Raw) -> AdoptedSample:
         series["type"],
         Persistence.ROW if row else Persistence.COLUMN,
         attributes,
-        item,
+        small,
+        files,
+        label_of(raw),
+        digest,
     )
+
+
+def label_of(raw: Raw) -> str:
+    """The `ID` of another program's item, or what it holds, for people."""
+    return json.dumps(raw.get("ID", raw))[:_MAX_LABEL]
+
+
+def _with_long_key(item: Item, digest: str) -> Item:
+    at = str(item["sk"]).partition(SEPARATOR)[0]
+    return {**item, "sk": f"{at}{SEPARATOR}{digest[:_LONG_ID_DIGITS]}"}
 
 
 def _path_of(found: Item) -> str:

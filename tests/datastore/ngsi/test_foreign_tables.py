@@ -1,5 +1,6 @@
 """Tables of other programs: never written, named as such, and taken over by copying them."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,20 +11,25 @@ import pytest
 from penstock.datastore.clock import Clock
 from penstock.datastore.dynamodb.wire import Raw, decode_item, encode_item
 from penstock.datastore.errors import BadArgument, ErrorCode, ForeignTable, NotFound, Unavailable
+from penstock.datastore.ngsi import large_values
 from penstock.datastore.ngsi.adoption.adopt import AdoptionResult, TableAdopter
 from penstock.datastore.ngsi.adoption.foreign_items import UnreadableItem, read_foreign_item
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.destinations import FailureKind
 from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
+from penstock.datastore.ngsi.large_values import FOLDER, LargeValues
 from penstock.datastore.ngsi.options import ItemLayout
 from penstock.datastore.ngsi.reading.series import ALL_TIMES, Sample, attribute_columns
 from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.rows import items_of
 from penstock.datastore.ngsi.table_names import adopted_name
+from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.store import Store
+from penstock.datastore.table import limits
 from penstock.datastore.table.layout import ADOPTION
-from penstock.datastore.table.port import Put, Query
+from penstock.datastore.table.limits import item_size
+from penstock.datastore.table.port import Put, Query, Update
 from tests.datastore.ngsi.sample_destinations import event as sample_event
 from tests.datastore.ngsi.sample_destinations import open_dynamodb, unique_table_name
 from tests.datastore.ngsi.sample_sinks import AT, SinkWorld, car, notification, open_world
@@ -121,11 +127,35 @@ def cars(world: SinkWorld) -> tuple[str, str]:
 
 
 async def adopt(
-    world: SinkWorld, destinations: DynamoDBDestinations, table: str, service: str, **how: Any
+    world: SinkWorld,
+    destinations: DynamoDBDestinations,
+    table: str,
+    service: str,
+    files: Files | None = None,
+    **how: Any,
 ) -> AdoptionResult:
-    adopter = TableAdopter(world.context.table, destinations, Clock())
+    values = LargeValues(world.context.files if files is None else files)
+    adopter = TableAdopter(world.context.table, destinations, values, Clock())
     done = {"dry_run": False, "progress": lambda: None, **how}
     return await adopter.adopt(table, service, **done)
+
+
+async def all_items(destinations: DynamoDBDestinations, table: str) -> list[dict[str, Any]]:
+    answer = await destinations._client.call("Scan", {"TableName": table})
+    return [decode_item(item) for item in answer["Items"]]
+
+
+def grow_item(item: dict[str, Any], field: str) -> dict[str, Any]:
+    """The item with a value so large that it fits into a table without our keys only."""
+    room = limits.ITEM_BYTES - item_size({"ID": 1_700_000_000_000, **item, field: ""})
+    return {**item, field: "x" * room}
+
+
+@pytest.fixture
+def _small_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bound items to less than the emulator of DynamoDB takes, which is less than 400 KB."""
+    for module in (limits, large_values):
+        monkeypatch.setattr(module, "ITEM_BYTES", 10_000)
 
 
 async def samples(world: SinkWorld, service: str, name: str = "speed") -> list[Sample]:
@@ -318,21 +348,124 @@ def test_a_column_whose_name_is_no_name_of_an_attribute_is_left_with_its_item() 
         read_foreign_item("vehicles", "t", raw(**odd))
 
 
-async def test_items_that_say_the_keys_of_each_other_neither_end_an_adoption_nor_are_lost(
-    world: SinkWorld, destinations: DynamoDBDestinations
+@pytest.mark.parametrize("page", [1, 100])
+async def test_items_that_say_the_keys_of_each_other_are_all_adopted(
+    world: SinkWorld, destinations: DynamoDBDestinations, monkeypatch: pytest.MonkeyPatch, page: int
 ) -> None:
+    monkeypatch.setattr("penstock.datastore.ngsi.dynamodb_destinations.SCAN_PAGE", page)
     service, table = cars(world)
     await create_table(destinations._client, table, SHAPES["Cygnus"])
     (own,) = items_of(sample_event(table, service=service), ItemLayout())
     other_id = {**own, "ID": 5, "attrValue": "5"}
-    same_sample = {**own, "ID": int(str(own["ID"])) ^ 1, "attrValue": "6"}
-    await put_items(destinations._client, table, own, other_id, same_sample)
+    same_key = {**own, "ID": int(str(own["ID"])) ^ 1, "attrValue": "6"}
+    await put_items(destinations._client, table, own, other_id, same_key)
+    for _ in range(2):
+        result = await adopt(world, destinations, table, service)
+        assert (result.copied, result.unreadable) == (3, 0)
+        assert await count_items(destinations._client, result.table) == 3
+        found = sorted(str(sample.text) for sample in await samples(world, service))
+        assert found == ["112", "5", "6"]
+
+
+@pytest.mark.parametrize("page", [3, 100])
+async def test_items_whose_digests_begin_alike_are_all_adopted(
+    world: SinkWorld, destinations: DynamoDBDestinations, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    monkeypatch.setattr("penstock.datastore.ngsi.dynamodb_destinations.SCAN_PAGE", page)
+    monkeypatch.setattr("penstock.datastore.ngsi.adoption.foreign_items._ID_DIGITS", 1)
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    values = [f"{n:02}" for n in range(20)]
+    rows = [{**ROW, "attrValue": value} for value in values]
+    await put_items(destinations._client, table, *rows)
     result = await adopt(world, destinations, table, service)
-    assert (result.copied, result.unreadable) == (2, 1)
-    assert await count_items(destinations._client, result.table) == 2
-    found = {sample.text for sample in await samples(world, service)}
-    # Of the two that say the same, the one that the table gives first counts.
-    assert found in ({"5", "112"}, {"5", "6"})
+    assert (result.copied, result.unreadable) == (20, 0)
+    assert sorted(str(sample.text) for sample in await samples(world, service)) == values
+
+
+async def test_a_sample_for_which_no_key_is_free_is_left_out_by_name(
+    world: SinkWorld, destinations: DynamoDBDestinations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.datastore.ngsi.dynamodb_destinations.SCAN_PAGE", 3)
+    for digits in ("_ID_DIGITS", "_LONG_ID_DIGITS"):
+        monkeypatch.setattr(f"penstock.datastore.ngsi.adoption.foreign_items.{digits}", 1)
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    rows = [{**ROW, "attrValue": str(n)} for n in range(20)]
+    await put_items(destinations._client, table, *rows)
+    result = await adopt(world, destinations, table, service)
+    copied = {item["ID"] for item in await all_items(destinations, result.table)}
+    assert (result.copied, result.unreadable) == (len(copied), 20 - len(copied))
+    assert len(copied) <= 16
+    named = {int(json.loads(reason.partition("}: ")[0] + "}")["N"]) for reason in result.reasons}
+    assert copied | named == {1_700_000_000_000 + n for n in range(20)}
+    assert len(named) == result.unreadable
+
+
+async def test_two_processes_that_adopt_a_table_do_not_go_on_side_by_side(
+    world: SinkWorld, destinations: DynamoDBDestinations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    await put_items(destinations._client, table, ROW)
+    scan_page = destinations.scan_page
+
+    async def go_on_elsewhere(name: str, after: Raw | None) -> tuple[list[Raw], Raw | None]:
+        noted = Update(key=ADOPTION.key(table=name), set={"after": '{"ID": {"N": "1"}}'})
+        await world.context.table.transact([noted])
+        return await scan_page(name, after)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(destinations, "scan_page", go_on_elsewhere)
+        with pytest.raises(Unavailable, match=f"Another process adopts the table {table}"):
+            await adopt(world, destinations, table, service)
+    key = ADOPTION.key(table=table)
+    item = (await world.context.table.get([key], consistent=True)).items[key]
+    assert item["after"] == '{"ID": {"N": "1"}}'
+
+
+@pytest.mark.usefixtures("_small_items")
+@pytest.mark.parametrize(("item", "field"), [(ROW, "attrValue"), (COLUMN, "speed")])
+async def test_a_value_that_does_not_fit_beside_our_keys_is_adopted_as_a_file(
+    world: SinkWorld, destinations: DynamoDBDestinations, item: dict[str, Any], field: str
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    large = grow_item(item, field)
+    await put_items(destinations._client, table, large)
+    files = world.context.files
+    dry = await adopt(world, destinations, table, service, dry_run=True)
+    assert (dry.copied, dry.unreadable, await files.list(f"{FOLDER}/")) == (1, 0, ())
+    for _ in range(2):
+        result = await adopt(world, destinations, table, service)
+        assert (result.copied, result.unreadable) == (1, 0)
+    (found,) = await all_items(destinations, result.table)
+    (file,) = await files.list(f"{FOLDER}/")
+    assert found[field] is None
+    assert found["attrValueFiles"] == {field: {"file": file, "size": len(large[field])}}
+    chunks = [chunk async for chunk in files.read(file)]
+    assert b"".join(chunks).decode() == large[field]
+    others = {name: value for name, value in large.items() if name != field}
+    assert {name: found[name] for name in others} == others
+
+
+@pytest.mark.usefixtures("_small_items")
+async def test_a_large_value_is_left_out_by_name_where_no_bucket_takes_it(
+    world: SinkWorld, destinations: DynamoDBDestinations
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    await put_items(destinations._client, table, grow_item(ROW, "attrValue"), ROW)
+    result = await adopt(world, destinations, table, service, files=NO_FILES)
+    assert (result.copied, result.unreadable) == (1, 1)
+    (reason,) = result.reasons
+    assert reason.startswith('{"N": "1700000000000"}: ')
+    assert "PENSTOCK_BUCKET names no bucket" in reason
+
+
+def test_metadata_that_do_not_fit_beside_our_keys_are_left_out_by_name() -> None:
+    with pytest.raises(UnreadableItem, match="bytes of an item"):
+        read_foreign_item("vehicles", "t", raw(**grow_item(ROW, "attrMd")))
 
 
 def raw(**fields: Any) -> Raw:

@@ -9,13 +9,20 @@ from uuid import uuid4
 
 import pytest
 
+from penstock.datastore.clock import Clock
 from penstock.datastore.dynamodb.create_table import TableDefinition
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import DEADLINE
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw
-from penstock.datastore.iam_policy import server_policy, with_destinations, with_moves
+from penstock.datastore.iam_policy import (
+    DESTINATIONS_SETUP,
+    server_policy,
+    with_destinations,
+    with_moves,
+)
 from penstock.datastore.mending.differences import find_differences
+from penstock.datastore.ngsi.adoption.adopt import TableAdopter
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
@@ -29,6 +36,7 @@ from penstock.server.command_line import run
 from penstock.server.settings.settings import Settings
 from tests.datastore.ngsi.sample_destinations import event
 from tests.datastore.ngsi.sample_destinations import open_dynamodb as open_destinations
+from tests.datastore.ngsi.test_foreign_tables import ROW, SHAPES, create_table, put_items
 from tests.support.graphql_client import Ask
 from tests.support.stores import REGION, aws_environment, delete_table, moto_endpoint, open_dynamodb
 
@@ -365,6 +373,28 @@ async def test_every_call_for_a_destination_is_permitted_and_no_other() -> None:
     (statement,) = [each for each in statements(least) if each["Sid"] == "Destinations"]
     assert set(statement["Action"]) == recorder.actions
     assert not permits(least, NeededPermission("dynamodb:Query", f"{TABLE}/other"))
+
+
+async def test_every_call_of_an_adoption_is_permitted_by_the_setup_and_no_other(
+    table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.datastore.ngsi.dynamodb_destinations.SCAN_PAGE", 2)
+    name = f"s{uuid4().hex}xffffx002f"
+    destinations, recorder = await open_destinations(moto_endpoint()), Recorder()
+    await table.create()
+    await create_table(destinations._client, name, SHAPES["Cygnus"])
+    await put_items(destinations._client, name, ROW, {**ROW, "attrValue": "2"}, {**ROW, "x": 1})
+    recorder.watch(destinations)
+    adopter = TableAdopter(table, destinations, LargeValues(NO_FILES), Clock())
+    result = await adopter.adopt(name, "s", dry_run=False, progress=lambda: None)
+    await destinations.close()
+    assert result.copied == 3
+    least = with_destinations(server_policy("penstock"), REGION, setup=True)
+    assert [each for each in recorder.needed if not permits(least, each)] == []
+    served = with_destinations(server_policy("penstock"), REGION)
+    assert actions(least) - actions(served) <= recorder.actions
+    adding = [each for each in recorder.needed if not permits(served, each)]
+    assert {each.action for each in adding} == set(DESTINATIONS_SETUP)
 
 
 @pytest.mark.usefixtures("_no_settings")
