@@ -196,8 +196,7 @@ class WithdrawRows:
             )
             latest = next(one for one in reversed(parts))
             like = replace(latest, types=dict(snapshot.types))
-            user = self.access.caller.user_id
-            return await writer.write_selection(pipeline.id, sql, visible.values, like, user)
+            return await writer.write_selection(opened, pipeline.id, sql, visible.values, like)
 
     async def _digests(self, keys: Sequence[Sequence[str]]) -> list[str]:
         def select(connection: Connection) -> list[str]:

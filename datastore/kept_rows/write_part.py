@@ -23,6 +23,7 @@ from penstock.datastore.kept_rows.columns import (
     with_numbers,
 )
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
+from penstock.datastore.kept_rows.open_rows import OpenRows
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
 from penstock.datastore.kept_rows.snapshot import (
@@ -105,7 +106,7 @@ class PartWriter:
     ) -> PartOfOutput:
         """Write the rows of an execution's output file as a part that is not numbered yet.
 
-        It takes a turn of the user.
+        It is a part of the execution, for whose worker users take turns; nobody pays for either.
 
         Raises InputRefused if two rows have the same key.
         """
@@ -117,12 +118,15 @@ class PartWriter:
         return PartOfOutput(origin, facts)
 
     async def write_selection(
-        self, pipeline: str, sql: str, given: Sequence[Any], like: RowsPart, user: str
+        self, rows: OpenRows, pipeline: str, sql: str, given: Sequence[Any], like: RowsPart
     ) -> RowsPart | None:
-        """Write selected rows as a withdrawal of them; None if there are none."""
+        """Write selected rows as a withdrawal of them, for who opened them; None if there are none.
+
+        A caller waits for it and pays for it, unlike the write of an execution.
+        """
         file = part_key(pipeline, f"withdrawal-{uuid4()}")
         with self.engine.scratch_files(".parquet") as (target,):
-            facts = await self.engine.write(partial(_write_rows, sql, target, given=given), user)
+            facts = await rows.run(partial(_write_rows, sql, target, given=given))
             if not facts.count:
                 return None
             await self._store(file, target)

@@ -12,7 +12,7 @@ from penstock.datastore.errors import LimitExceeded, NotPermitted, RateLimited
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.kept_rows import engine as engine_module
 from penstock.datastore.kept_rows.conditions import RowFilter
-from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.engine import RowsEngine, TimeLimit
 from penstock.datastore.kept_rows.open_rows import QUERY_UNITS
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Caller, Role
@@ -196,6 +196,35 @@ async def test_rows_totals_and_withdrawals_are_paid_before_they_read(
                 await call(store.open_session(everybody, work=account))
             assert account.taken <= most, name
     await require_nothing_read(store, pipeline, made)
+
+
+async def test_each_query_of_a_call_is_paid_by_its_caller(
+    store: Store, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await run_file(store, pipeline, a=1, b=2)
+    calls: dict[str, Callable[[Session], Awaitable[object]]] = {
+        "page": lambda s: s.kept_rows.page(pipeline, RowFilter(), Window()),
+        "totals": lambda s: s.kept_rows.totals(pipeline, RowFilter(), SUM, Window()),
+        "keys": lambda s: s.row_withdrawals.by_keys(pipeline, [["a"]], "wrong"),
+        "execution": lambda s: s.row_withdrawals.by_execution(pipeline, made.id, "wrong"),
+    }
+    payers: list[tuple[object, float]] = []
+    run = RowsEngine._run
+
+    async def note_payer(
+        engine: RowsEngine, work: Any, payer: WorkPayer, threads: Any, limit: TimeLimit
+    ) -> Any:
+        payers.append((payer.work, limit.seconds))
+        return await run(engine, work, payer, threads, limit)
+
+    monkeypatch.setattr(RowsEngine, "_run", note_payer)
+    everybody = Caller("ann", {pipeline.owner: Role.ADMIN})
+    for name, call in calls.items():
+        payers.clear()
+        account = Account()
+        await call(store.open_session(everybody, work=account))
+        assert payers, name
+        assert set(payers) == {(account, engine_module.READ_SECONDS)}, name
 
 
 async def require_nothing_read(store: Store, pipeline: Pipeline, made: Execution) -> None:
