@@ -12,6 +12,7 @@ from penstock.datastore.playlists.formats.files import PlaylistFile, playlist_fi
 from penstock.datastore.playlists.import_playlist import ImportOptions, ImportResult
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.rules import PlaylistRule
+from penstock.datastore.playlists.uploaded_files import UploadedFile
 from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
@@ -144,17 +145,16 @@ async def import_file(
     Raises RateLimited for a caller who is in debt for what this operation did before.
     """
     context.session.work.spend_more(1)
+    importing = context.session.playlists.importing
     if isinstance(data, ObjectKey):
-        document = await context.session.playlists.uploads.read(format, data.key)
+        found = await importing.run_uploaded(UploadedFile(data.key, format), wish)
     else:
         document = await run_in_request_thread(
             lambda work: read(format, data, work.require_wanted), context.session.payer
         )
-    found = await context.session.playlists.importing.run(document, wish)
+        found = await importing.run(document, wish)
     if found.playlist is not None:
         _renew_playlist(context, found.playlist)
-        if isinstance(data, ObjectKey):
-            await context.session.playlists.uploads.try_note_use(data.key)
     return found
 
 

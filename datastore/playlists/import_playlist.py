@@ -5,9 +5,10 @@ process dies before that, a sweep deletes the rest like an interrupted delete.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from hashlib import sha256
 from typing import NamedTuple
 
 import msgspec
@@ -39,6 +40,11 @@ from penstock.datastore.playlists.track_matching import (
     read_all_tracks,
     read_tracks,
 )
+from penstock.datastore.playlists.uploaded_files import (
+    NoUploadedFile,
+    PlaylistUploads,
+    UploadedFile,
+)
 from penstock.datastore.playlists.write import check_name, new_playlist
 from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.resources import idempotency
@@ -47,6 +53,8 @@ from penstock.datastore.table.port import INDEX_HASH, Compare, Item, Missing, Pu
 from penstock.datastore.text import replace_unprintable
 
 HOLD_TIME = timedelta(minutes=2)
+
+_CALL, _MATCHED, _UNMATCHED = "call", "matched", "unmatched"
 
 
 class _ImportTimedOut(Unavailable):
@@ -65,11 +73,15 @@ class UnmatchedEntry(NamedTuple):
 
 
 class ImportResult(NamedTuple):
-    """The result of an import; `playlist` is None if the import only looked for matches."""
+    """The result of an import; `playlist` is None if the import only looked for matches.
+
+    That of an earlier call whose uploaded file is gone counts the tracks without a match only.
+    """
 
     playlist: Playlist | None
     matched: int
-    unmatched: tuple[UnmatchedEntry, ...]
+    unmatched_count: int
+    unmatched: tuple[UnmatchedEntry, ...] = ()
 
 
 class ImportOptions(NamedTuple):
@@ -91,8 +103,30 @@ class PlaylistImporter:
 
     access: Access
 
-    async def run(self, document: PlaylistDocument, wish: ImportOptions) -> ImportResult:
-        """Match the tracks of a document, and make a playlist of them in the same order."""
+    async def run_uploaded(self, file: UploadedFile, wish: ImportOptions) -> ImportResult:
+        """Import an uploaded file; a repeated idempotency key needs it no more.
+
+        Raises Invalid if there is none, or it cannot be read.
+        """
+        uploads = PlaylistUploads(self.access)
+        try:
+            document = await uploads.read(file)
+        except NoUploadedFile:
+            if (earlier := await self._find_earlier(file, wish)) is None:
+                raise
+            return earlier
+        found = await self.run(document, wish, file)
+        if found.playlist is not None:
+            await uploads.try_note_use(file.object_key)
+        return found
+
+    async def run(
+        self, document: PlaylistDocument, wish: ImportOptions, file: UploadedFile | None = None
+    ) -> ImportResult:
+        """Match the tracks of a document, and make a playlist of them in the same order.
+
+        `file` is the uploaded one that the document is read from, if it is.
+        """
         name = wish.name
         if name is None and document.title is not None:
             name = replace_unprintable(document.title).strip() or None
@@ -107,11 +141,26 @@ class PlaylistImporter:
             for n, (track, match) in enumerate(pairs, 1)
             if match.audio is None
         )
-        playlist: Playlist | None = None
-        if not wish.only_look:
-            wanted = [(track, match) for track, match in pairs if match.audio or wish.keep]
-            playlist = await self._create_playlist(name.strip(), wanted, document, wish)
-        return ImportResult(playlist, len(pairs) - len(unmatched), unmatched)
+        found = ImportResult(None, len(pairs) - len(unmatched), len(unmatched), unmatched)
+        if wish.only_look:
+            return found
+        wanted = [(track, match) for track, match in pairs if match.audio or wish.keep]
+        noted: Item = {} if file is None else _note_of(file, wish, found)
+        content = msgspec.to_builtins((document, name.strip(), wish.keep))
+        receipt = idempotency.Receipt(KIND, "", "import", {"content": content}, noted)
+        playlist = await self._create_playlist(name.strip(), wanted, receipt, wish)
+        return found._replace(playlist=playlist)
+
+    async def _find_earlier(self, file: UploadedFile, wish: ImportOptions) -> ImportResult | None:
+        """The result of the same call with the same idempotency key, if one succeeded before."""
+        if wish.idempotency_key is None or wish.only_look:
+            return None
+        standing = await idempotency.find_receipt(self.access, wish.idempotency_key)
+        if standing is None or standing.get(_CALL) != _call_digest(file, wish):
+            return None
+        playlist = await PlaylistReader(self.access).replayed_playlist(str(standing["id"]))
+        matched, unmatched = (int(str(standing[name])) for name in (_MATCHED, _UNMATCHED))
+        return ImportResult(playlist, matched, unmatched)
 
     async def _match_tracks(self, tracks: Sequence[FileTrack]) -> list[TrackMatch]:
         """Match by ids; read the whole library only if some ids do not match."""
@@ -127,7 +176,7 @@ class PlaylistImporter:
         self,
         name: str,
         wanted: Sequence[tuple[FileTrack, TrackMatch]],
-        document: PlaylistDocument,
+        receipt: idempotency.Receipt,
         wish: ImportOptions,
     ) -> Playlist:
         await PlaylistDeleter(self.access).sweep()
@@ -150,9 +199,8 @@ class PlaylistImporter:
             Write(Put(member_item(playlist), Missing())),
         ]
         if wish.idempotency_key is not None:
-            content = msgspec.to_builtins((document, name, wish.keep))
-            receipt = idempotency.Receipt(KIND, playlist.id, "import", {"content": content})
-            writes.append(receipt.write(self.access, wish.idempotency_key))
+            made = replace(receipt, id=playlist.id)
+            writes.append(made.write(self.access, wish.idempotency_key))
         try:
             await commit(self.access.table, writes)
         except (idempotency.RepeatedCall, Invalid, _ImportTimedOut) as failure:
@@ -205,6 +253,20 @@ class PlaylistImporter:
             condition=Compare(HELD_UNTIL, "=", held_until),
         )
         return Write(update, describe_conflict)
+
+
+def _note_of(file: UploadedFile, wish: ImportOptions, found: ImportResult) -> Item:
+    """The facts in the receipt of a call from which it is answered without its file."""
+    return {
+        _CALL: _call_digest(file, wish),
+        _MATCHED: found.matched,
+        _UNMATCHED: found.unmatched_count,
+    }
+
+
+def _call_digest(file: UploadedFile, wish: ImportOptions) -> str:
+    facts = [file.object_key, file.format, wish.name, wish.keep]
+    return sha256(msgspec.json.encode(facts)).hexdigest()
 
 
 def _match_all(

@@ -1,7 +1,7 @@
 """Idempotency keys: a create that is sent twice happens once, by the receipt of the first call."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any
@@ -12,7 +12,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import IDEMPOTENCY
-from penstock.datastore.table.port import TTL, AnyOf, Compare, Item, Missing, Put
+from penstock.datastore.table.port import TTL, AnyOf, Attributes, Compare, Item, Missing, Put
 from penstock.datastore.text import line_problem
 
 WINDOW = timedelta(hours=24)
@@ -29,17 +29,22 @@ class RepeatedCall(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The id that a call would create, and its input; `place` is the group or resource it is in."""
+    """The id that a call would create, and its input; `place` is the group or resource it is in.
+
+    `noted` are attributes that the row keeps beside, for whoever reads it with `find_receipt`.
+    """
 
     kind: str
     id: str
     place: str
     content: Mapping[str, Any]
+    noted: Attributes = field(default_factory=dict)
 
     def write(self, access: Access, key: str) -> Write:
         """Write the receipt under the caller's key for a day."""
         now = access.clock.now()
         item: Item = {
+            **self.noted,
             **IDEMPOTENCY.item(user=access.caller.user_id, key=key),
             "id": self.id,
             "digest": self._digest(),
@@ -50,9 +55,8 @@ class Receipt:
 
     async def find_repetition(self, access: Access, key: str) -> None:
         """Raise RepeatedCall if an earlier call with the key has succeeded, or Invalid."""
-        row = IDEMPOTENCY.key(user=access.caller.user_id, key=key)
-        standing = (await access.table.get([row], consistent=True)).items.get(row)
-        if standing is not None and int(str(standing[TTL])) >= int(access.clock.now().timestamp()):
+        standing = await find_receipt(access, key)
+        if standing is not None:
             raise self._refusal(dict(standing))
 
     def _digest(self) -> str:
@@ -64,6 +68,14 @@ class Receipt:
         if standing is not None and standing["digest"] == self._digest():
             return RepeatedCall(str(standing["id"]))
         return Invalid([FieldProblem(["idempotencyKey"], "was used with another input")])
+
+
+async def find_receipt(access: Access, key: str) -> Attributes | None:
+    """The receipt of a call of the caller that succeeded with this key within a day."""
+    row = IDEMPOTENCY.key(user=access.caller.user_id, key=key)
+    standing = (await access.table.get([row], consistent=True)).items.get(row)
+    now = int(access.clock.now().timestamp())
+    return None if standing is None or int(str(standing[TTL])) < now else standing
 
 
 def key_problems(key: str | None) -> list[FieldProblem]:

@@ -66,9 +66,13 @@ class ImportPlaylistPayload:
     matched: int = strawberry.field(
         description="The number of tracks in the file that were found in the library."
     )
+    unmatched_count: int = strawberry.field(
+        description="The number of tracks in the file that were not matched."
+    )
     unmatched: list[playlist_import.UnmatchedEntry] = strawberry.field(
         graphql_type=list[UnmatchedTrack],
-        description="The tracks that were not matched, in the order of the file.",
+        description="The tracks that were not matched, in the order of the file. They are left "
+        "out where a call is repeated with its idempotency key and its uploaded file is gone.",
     )
 
 
@@ -199,5 +203,8 @@ class PlaylistFileMutation:
             info.context, input.format, input.content(), input.import_options()
         )
         return ImportPlaylistPayload(
-            playlist=found.playlist, matched=found.matched, unmatched=list(found.unmatched)
+            playlist=found.playlist,
+            matched=found.matched,
+            unmatched_count=found.unmatched_count,
+            unmatched=list(found.unmatched),
         )

@@ -17,7 +17,7 @@ from penstock.datastore.playlists.formats.document import (
     PlaylistFormat,
 )
 from penstock.datastore.playlists.formats.files import read, write
-from penstock.datastore.playlists.import_playlist import ImportOptions, UnmatchedEntry
+from penstock.datastore.playlists.import_playlist import ImportOptions, ImportResult, UnmatchedEntry
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.track_matching import TrackIndex, TrackMatch
 from penstock.datastore.session import Session
@@ -60,9 +60,11 @@ async def test_an_exported_playlist_is_imported_unchanged(
     await session.playlists.adding.add(target, [str(entries[3].audio_id)] * 2, entries[0].id)
     await session.playlists.moving.move(target, [entries[4].id])
     document = read(format, await export_text(session, playlist, format))
-    found, matched, unmatched = await session.playlists.importing.run(document, ImportOptions())
+    imported = await session.playlists.importing.run(document, ImportOptions())
+    found = imported.playlist
     assert found is not None
-    assert (found.name, found.entry_count, matched, unmatched) == ("Road trip", 7, 7, ())
+    assert (found.name, found.entry_count) == ("Road trip", 7)
+    assert imported == ImportResult(found, matched=7, unmatched_count=0, unmatched=())
     assert entry_contents(await read_order(session, found.id)) == entry_contents(
         await read_order(session, playlist.id)
     )

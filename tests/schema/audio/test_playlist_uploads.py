@@ -27,7 +27,7 @@ UPLOAD = """mutation($input: CreatePlaylistUploadInput!) { createPlaylistUpload(
   ...on CreatePlaylistUploadPayload { objectKey form { url method fields { name value } } }
   ...on UserError { code path } } }"""
 IMPORT = """mutation($input: ImportPlaylistInput!) { importPlaylist(input: $input) { __typename
-  ...on ImportPlaylistPayload { playlist { id entryCount durationMs } matched
+  ...on ImportPlaylistPayload { playlist { id entryCount durationMs } matched unmatchedCount
     unmatched { position } }
   ...on UserError { code path message } } }"""
 EXPORT = """query($id: ID!, $format: PlaylistFormat!) {
@@ -115,6 +115,35 @@ async def test_a_file_that_no_request_could_hold_is_imported(ask: Ask) -> None:
     before = await contents(ask.store.table)
     wrong = await ask.input(IMPORT, objectKey=key, format="XSPF", keepUnmatched=True)
     assert (wrong["code"], wrong["path"]) == ("BAD_USER_INPUT", ["objectKey"])
+    assert await contents(ask.store.table) == before
+
+
+async def test_a_repeated_import_needs_its_uploaded_file_no_more(ask: Ask) -> None:
+    content = "#EXTM3U\n#EXTINF:7,A - B\na.mp3\n#EXTINF:8,C - D\nb.mp3\n"
+    key = await send(ask, content)
+    given: dict[str, Any] = {"objectKey": key, "format": "M3U8", "idempotencyKey": "k", "name": "n"}
+    made = await ask.input(IMPORT, **given)
+    assert (made["matched"], made["unmatchedCount"], len(made["unmatched"])) == (0, 2, 2)
+    await ask.store.files.delete(key)
+    before = await contents(ask.store.table)
+    assert await ask.input(IMPORT, **given) == {**made, "unmatched": []}
+    for changes in (
+        {"idempotencyKey": "other"},
+        {"idempotencyKey": None},
+        {"name": "other"},
+        {"keepUnmatched": True},
+        {"format": "XSPF"},
+        {"dryRun": True},
+    ):
+        failed = await ask.input(IMPORT, **given | changes)
+        assert (failed["code"], failed["path"]) == ("BAD_USER_INPUT", ["objectKey"]), changes
+    failed = await ask.input(IMPORT, as_caller("eve"), **given)
+    assert (failed["code"], failed["path"]) == ("BAD_USER_INPUT", ["objectKey"])
+    watch = Watch()
+    watch.time = ask.store.clock.now() + timedelta(days=1, seconds=5)
+    later = replace(ask, store=replace(ask.store, clock=Clock(watch)))
+    failed = await later.input(IMPORT, **given)
+    assert (failed["code"], failed["path"]) == ("BAD_USER_INPUT", ["objectKey"])
     assert await contents(ask.store.table) == before
 
 

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "a310206385f11ef3badc0b923cf330e2684c18ccdddd1dafde1085f33a74e2fd"
+STRUCTURE = "aa238681e7cac27fb0d5bc527676f9200e8fe3c84fa38de7d76573f4b015945d"
 SMALL = '''
 """The fields that read data."""
 type Query {
