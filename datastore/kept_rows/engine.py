@@ -230,13 +230,13 @@ class _Query(Generic[T]):
             limit = "bytes of memory of a query over rows"
             raise LimitExceeded(limit, MEMORY_BYTES, MEMORY_BYTES + 1) from None
         except (duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException):
-            raise _unreadable_error() from None
+            raise unreadable_error() from None
         except duckdb.Error as error:
             if not _tells_of_damage(error):
                 raise
             # The words of the engine may show values, and show the path of the copy.
             logger.error("a file of rows is damaged: %s", type(error).__name__)
-            raise _unreadable_error() from None
+            raise unreadable_error() from None
 
 
 def _tells_of_damage(error: Exception) -> bool:
@@ -247,7 +247,8 @@ def _tells_of_damage(error: Exception) -> bool:
     return isinstance(error, duckdb.InvalidInputException) or not has_class
 
 
-def _unreadable_error() -> IllegalState:
+def unreadable_error() -> IllegalState:
+    """The error of rows whose files cannot be read, or are not those that were written."""
     return IllegalState("These rows cannot be read so.", "UNREADABLE_ROWS")
 
 

@@ -10,6 +10,7 @@ the transaction.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -33,6 +34,7 @@ from penstock.datastore.kept_rows.part_list import (
 from penstock.datastore.kept_rows.records import MergedFile, RowsHead, RowsPart
 from penstock.datastore.kept_rows.snapshot import Snapshot
 from penstock.datastore.kept_rows.write_part import PartWriter, part_key
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.port import Put
 
@@ -82,11 +84,14 @@ class PartMerger:
     least: int = MERGED_AFTER
 
     async def merge_all(self) -> int:
-        """Merge the files of each pipeline that is due; return the number of merged files."""
+        """Merge the files of each pipeline that is due; return the number of merged files.
+
+        Raises the first failure of a pipeline, whose files may be damaged, behind all others.
+        """
         if not is_installed():
             return 0
         pipelines = await pipelines_to_merge(self.access.table)
-        return sum([await self.merge(pipeline) for pipeline in pipelines])
+        return await finish_all(partial(self.merge, pipeline) for pipeline in pipelines)
 
     async def merge(self, pipeline: str) -> int:
         """Merge the small files of a pipeline; return the number of merged files.
@@ -120,9 +125,9 @@ class PartMerger:
         await access.table.transact([Put(staged.row())])
         writer = PartWriter(self.part_files.engine, access.files, access.clock)
         async with self.part_files.open(access.files, parts) as paths:
-            size = await writer.write_merged(staged.key, Snapshot(parts, paths))
+            size, digest = await writer.write_merged(staged.key, Snapshot(parts, paths))
         first, last = chosen[0].first, parts[-1].commit
-        made = MergedFile(first=first, last=last, file=staged.key, size=size)
+        made = MergedFile(first=first, last=last, file=staged.key, size=size, digest=digest)
         left = [StagedFile(access, access.clock.new_id(), one.file) for one in chosen]
         writes = [
             staged.adoption_write(),

@@ -1,6 +1,7 @@
 """Local copies of the files of kept rows, because the engine reads files of this machine only."""
 
 import asyncio
+import logging
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -9,9 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.engine import RowsEngine, unreadable_error
 from penstock.datastore.kept_rows.records import RowsPart
-from penstock.datastore.objects.local_copies import write_local
+from penstock.datastore.objects.local_copies import note_nothing, write_local
 from penstock.datastore.objects.port import Files, require_size
 
 MOST_BYTES: Final = 4 * 2**30
@@ -19,12 +20,15 @@ MOST_BYTES: Final = 4 * 2**30
 
 READERS: Final = 8
 
+logger = logging.getLogger("penstock.rows")
+
 
 @dataclass(slots=True)
 class PartFiles:
     """Copies of the most recently read files; what is being read is never removed.
 
-    A file never changes under its key, so that a copy never goes stale.
+    A file never changes under its key, so that a copy never goes stale. When it is copied, it is
+    compared with the digest that the list of parts has; files of older releases have none.
     """
 
     engine: RowsEngine
@@ -38,12 +42,15 @@ class PartFiles:
     async def open(self, files: Files, parts: Sequence[RowsPart]) -> AsyncIterator[list[Path]]:
         """The paths of copies of the parts, which stay until the end of the block.
 
-        Raises NotFound if a file is gone, and Unavailable.
+        Raises NotFound if a file is gone, IllegalState if it is another one, and Unavailable.
         """
-        copies = {file: self._copy_of(file) for file in {one.file for one in parts}}
+        digests = {one.file: one.digest for one in parts}
+        copies = {file: self._copy_of(file) for file in digests}
         self._in_use.update(copies.values())
         try:
-            await asyncio.gather(*(self._load(files, *each) for each in copies.items()))
+            await asyncio.gather(
+                *(self._load(files, key, path, digests[key]) for key, path in copies.items())
+            )
             yield [copies[one.file] for one in parts]
         finally:
             self._in_use.subtract(copies.values())
@@ -52,10 +59,10 @@ class PartFiles:
     def _copy_of(self, file: str) -> Path:
         return self.engine.folder / f"{sha256(file.encode()).hexdigest()}.parquet"
 
-    async def _load(self, files: Files, key: str, path: Path) -> None:
+    async def _load(self, files: Files, key: str, path: Path, digest: str | None) -> None:
         async with self._loading.setdefault(path, asyncio.Lock()), self._readers:
             if path not in self._sizes:
-                await copy_to_disk(files, key, path)
+                await copy_to_disk(files, key, path, digest=digest)
                 # Of a merged file, the parts that are read may have a small share only.
                 self._sizes[path] = (await asyncio.to_thread(path.stat)).st_size
             self._sizes.move_to_end(path)
@@ -71,20 +78,32 @@ class PartFiles:
 
 
 async def copy_parts(files: Files, parts: Sequence[RowsPart], folder: Path) -> None:
-    """Copy the files of parts below a local folder, under their keys; what is there stays."""
-    for key in dict.fromkeys(part.file for part in parts):
+    """Copy the files of parts below a local folder, under their keys; what is there stays.
+
+    Raises IllegalState for one that is not the file that was written.
+    """
+    for key, digest in {part.file: part.digest for part in parts}.items():
         path = folder / key
         if not await asyncio.to_thread(path.exists):
             await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
-            await copy_to_disk(files, key, path)
+            await copy_to_disk(files, key, path, digest=digest)
 
 
-async def copy_to_disk(files: Files, key: str, path: Path, size: int | None = None) -> None:
-    """Copy a stored file, of a size if it is known, to a local one, which appears as a whole."""
-    draft = path.with_suffix(".draft")
+async def copy_to_disk(
+    files: Files, key: str, path: Path, size: int | None = None, digest: str | None = None
+) -> None:
+    """Copy a stored file to a local one, which appears as a whole.
+
+    Raises Unavailable for another size than it has, if that is known, and IllegalState for rows of
+    another digest.
+    """
+    draft, found = path.with_suffix(".draft"), sha256()
     content = files.read(key) if size is None else require_size(files.read(key), size)
     try:
-        await write_local(content, draft)
+        await write_local(content, draft, note_nothing if digest is None else found.update)
+        if digest is not None and found.hexdigest() != digest:
+            logger.error("a file of rows is damaged: it is not the one that was written")
+            raise unreadable_error()
         await asyncio.to_thread(draft.replace, path)
     finally:
         draft.unlink(missing_ok=True)

@@ -43,6 +43,7 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     `types` are the types of the outputs by key; rows show timestamps in the form `timestamps`, and
     the file has epoch milliseconds. `key` are the outputs that identify a row. `count`
     is the number of rows, `size` that of bytes, `least` and `most` are the limits of their times.
+    `digest` is the SHA-256 of the file; those of older releases have none.
     Rows have the execution and the version of the pipeline that made them; a withdrawal has none of
     its own, because its rows keep theirs. `by` is the user who withdrew, for a `reason`.
     A part that was read is `merged` if a merged file took the place of its own: `file` is that one,
@@ -67,18 +68,20 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     reason: str | None = None
     merged: bool = False
     until: int | None = None
+    digest: str | None = None
 
 
 class MergedFile(StoredRecord, frozen=True, kw_only=True):
     """A file of `size` bytes with the rows of all commits from `first` to `last`.
 
-    The first of them may have left.
+    The first of them may have left. `digest` is its SHA-256; those of older releases have none.
     """
 
     first: int
     last: int
     file: str
     size: int
+    digest: str | None = None
 
 
 class KeptRow(msgspec.Struct, frozen=True, kw_only=True):

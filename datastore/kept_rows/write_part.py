@@ -5,6 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -66,12 +67,20 @@ class PartOfOutput(NamedTuple):
 
 
 class PartFacts(msgspec.Struct, frozen=True):
-    """The number of a file's rows, its bytes, and the limits of the times of its rows."""
+    """The number of a file's rows, its bytes and digest, and the limits of its rows' times."""
 
     count: int
     size: int
+    digest: str
     least: str | None
     most: str | None
+
+
+class WrittenFile(NamedTuple):
+    """The bytes of a file, and its SHA-256."""
+
+    size: int
+    digest: str
 
 
 def part_key(pipeline: str, name: str) -> str:
@@ -142,14 +151,14 @@ class PartWriter:
             **msgspec.structs.asdict(facts),
         )
 
-    async def write_merged(self, key: str, snapshot: Snapshot) -> int:
-        """Write all versions of a snapshot's rows into one file; return its size."""
+    async def write_merged(self, key: str, snapshot: Snapshot) -> WrittenFile:
+        """Write all versions of a snapshot's rows into one file."""
         with self.engine.scratch_files(".parquet") as (target,):
             order = ", ".join([*order_of_keys(snapshot), COMMIT])
             sql = f"SELECT * FROM {snapshot.all_versions()} ORDER BY {order}"
-            await self.engine.write(partial(copy_rows, sql, target), "")
+            written = await self.engine.write(partial(_write_file, sql, target), "")
             await self._store(key, target)
-            return target.stat().st_size
+            return written
 
     async def _store(self, key: str, local: Path) -> None:
         async with aclosing(read_local(local)) as chunks:
@@ -277,6 +286,12 @@ def copy_keys(rows: Path, target: Path, connection: Connection) -> None:
     copy_rows(f"SELECT {KEY}, {ROW} FROM {read}", target, connection)
 
 
+def _write_file(sql: str, target: Path, connection: Connection) -> WrittenFile:
+    """Write the selected rows to a file."""
+    copy_rows(sql, target, connection)
+    return measure_file(target)
+
+
 def _write_rows(
     sql: str, target: Path, connection: Connection, given: Sequence[Any] = ()
 ) -> PartFacts:
@@ -304,7 +319,15 @@ def read_facts(connection: Connection, written: Path) -> PartFacts:
         f"SELECT count(*), min({TIME}), max({TIME}) FROM read_parquet({quote_text(str(written))})"
     ).fetchone()
     count, least, most = found or (0, None, None)
-    return PartFacts(count, written.stat().st_size, _stored_time(least), _stored_time(most))
+    times = _stored_time(least), _stored_time(most)
+    return PartFacts(count, *measure_file(written), *times)
+
+
+def measure_file(path: Path) -> WrittenFile:
+    """Measure a local file and read its digest."""
+    with path.open("rb") as local:
+        digest = file_digest(local, sha256).hexdigest()
+    return WrittenFile(path.stat().st_size, digest)
 
 
 def _stored_time(moment: datetime | None) -> str | None:

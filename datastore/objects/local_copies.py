@@ -11,8 +11,8 @@ from penstock.datastore.objects.port import Chunks
 BLOCK_BYTES: Final = 1024 * 1024
 
 
-def _note_nothing(_chunk: bytes) -> None:
-    pass
+def note_nothing(_chunk: bytes) -> None:
+    """Note nothing of a chunk."""
 
 
 async def read_local(path: Path) -> Chunks:
@@ -23,11 +23,15 @@ async def read_local(path: Path) -> Chunks:
 
 
 async def write_local(
-    chunks: Chunks, path: Path, note: Callable[[bytes], object] = _note_nothing
+    chunks: Chunks, path: Path, note: Callable[[bytes], object] = note_nothing
 ) -> None:
-    """Write a content to a local file; `note` sees each chunk before, and may raise."""
+    """Write a content to a local file; in the thread, `note` sees each chunk, and may raise."""
     with await asyncio.to_thread(path.open, "wb") as local:
+
+        def write(chunk: bytes) -> None:
+            note(chunk)
+            local.write(chunk)
+
         async with aclosing(chunks) as content:
             async for chunk in content:
-                note(chunk)
-                await asyncio.to_thread(local.write, chunk)
+                await asyncio.to_thread(write, chunk)

@@ -11,7 +11,7 @@ from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.kept_rows.external_table import ExternalEngine, write_statements
 from penstock.datastore.kept_rows.part_files import copy_parts
 from penstock.datastore.kept_rows.part_list import MERGED_AFTER, pipelines_to_merge, read_parts
-from penstock.datastore.kept_rows.write_part import PartWriter, rows_folder
+from penstock.datastore.kept_rows.write_part import PartWriter, WrittenFile, rows_folder
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
@@ -125,11 +125,11 @@ async def test_a_withdrawal_and_an_execution_during_a_merge_are_kept(
     before = await describe(store, pipeline, times)
     write = PartWriter.write_merged
 
-    async def write_while_others_do(*arguments: Any) -> int:
-        size = await write(*arguments)
+    async def write_while_others_do(*arguments: Any) -> WrittenFile:
+        written = await write(*arguments)
         await store.open_session(ANN).row_withdrawals.by_keys(pipeline, [["p1"]], "wrong")
         await run_file(store, pipeline, p3=99)
-        return size
+        return written
 
     monkeypatch.setattr(PartWriter, "write_merged", write_while_others_do)
     assert await store.merge_rows() == 1
@@ -149,11 +149,11 @@ async def test_two_merges_at_once_leave_one_file(
     before = await describe(store, pipeline, times)
     write = PartWriter.write_merged
 
-    async def write_after_another(*arguments: Any) -> int:
-        size = await write(*arguments)
+    async def write_after_another(*arguments: Any) -> WrittenFile:
+        written = await write(*arguments)
         monkeypatch.setattr(PartWriter, "write_merged", write)
         assert await store.merge_rows() == 1
-        return size
+        return written
 
     monkeypatch.setattr(PartWriter, "write_merged", write_after_another)
     assert await store.merge_rows() == 0

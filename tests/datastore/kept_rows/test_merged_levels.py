@@ -26,7 +26,7 @@ from penstock.datastore.kept_rows.merged_files import place_parts, read_merged_f
 from penstock.datastore.kept_rows.part_files import PartFiles, copy_to_disk
 from penstock.datastore.kept_rows.part_list import MERGED_AFTER, add_parts, read_head, read_parts
 from penstock.datastore.kept_rows.records import MergedFile, RowsPart
-from penstock.datastore.kept_rows.write_part import PartWriter, part_key, rows_folder
+from penstock.datastore.kept_rows.write_part import PartWriter, WrittenFile, part_key, rows_folder
 from penstock.datastore.objects.port import Chunks
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
@@ -133,7 +133,7 @@ async def test_a_row_is_copied_once_for_each_level(
 ) -> None:
     write, copied = PartWriter.write_merged, []
 
-    async def count_rows(writer: PartWriter, key: str, snapshot: Any) -> int:
+    async def count_rows(writer: PartWriter, key: str, snapshot: Any) -> WrittenFile:
         copied.append(len(snapshot.parts))
         return await write(writer, key, snapshot)
 
@@ -326,10 +326,11 @@ def test_files_are_chosen_in_a_row_while_they_are_small() -> None:
     assert choose_files([too_large, *small], 12) == slice(1, 13)
 
 
-def test_the_shares_of_commits_are_the_size_of_their_file() -> None:
-    file = MergedFile(first=3, last=6, file="m", size=11)
+def test_the_parts_in_a_merged_file_have_its_digest_and_shares_of_its_size() -> None:
+    file = MergedFile(first=3, last=6, file="m", size=11, digest="d")
     placed = place_parts([part(n, 100) for n in range(1, 8)], [file])
     assert [one.size for one in placed] == [100, 100, 3, 3, 3, 2, 100]
     assert [one.merged for one in placed] == [False, False, True, True, True, True, False]
+    assert [one.digest for one in placed] == [None, None, "d", "d", "d", "d", None]
     # Those that left keep their share.
     assert [one.size for one in place_parts([part(n) for n in (5, 6)], [file])] == [3, 2]

@@ -19,7 +19,7 @@ from penstock.datastore.kept_rows.merge_parts import PartMerger
 from penstock.datastore.kept_rows.merged_files import read_merged_files
 from penstock.datastore.kept_rows.part_files import copy_parts
 from penstock.datastore.kept_rows.part_list import pipelines_to_merge, read_head, read_parts
-from penstock.datastore.kept_rows.write_part import PartWriter, rows_folder
+from penstock.datastore.kept_rows.write_part import PartWriter, WrittenFile, rows_folder
 from penstock.datastore.records import Output, Parameter, Pipeline, RowKeeping, Transform, ValueType
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import ROWS_HEAD, ROWS_LIMIT
@@ -389,7 +389,7 @@ async def test_a_merge_of_commits_that_left_meanwhile_leaves_no_file(
     watch.move(31 * DAY)
     write = PartWriter.write_merged
 
-    async def write_while_rows_leave(*given: Any) -> int:
+    async def write_while_rows_leave(*given: Any) -> WrittenFile:
         assert await store.drop_old_rows() == 4
         return await write(*given)
 
