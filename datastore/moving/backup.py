@@ -104,12 +104,12 @@ def restore_backup(source: Path, store: DataFolder, progress: Progress) -> Backu
     """Write a backup to the folder of a store, which must have no database yet.
 
     The main database comes last: until then, the folder counts as empty, and the call may be
-    repeated. Raises BadArgument for a folder with a store, DamagedArchive for a bad backup.
+    repeated. Raises BadArgument for a folder with a store, also one that a server has made there
+    meanwhile, and DamagedArchive for a bad backup.
     """
     kept = store.at(source)
     backup = check_backup(kept)
-    if (store.path / store.main).exists():
-        raise BadArgument(f"There is a store in {store.path}: move it away first.")
+    _require_no_store(store)
     for folder in (store.path, store.path / store.files, store.contents):
         make_private_folder(folder)
     for content, digest in _read_digests(kept).items():
@@ -117,10 +117,21 @@ def restore_backup(source: Path, store: DataFolder, progress: Progress) -> Backu
         _require_digest(kept, content, digest, copied)
         progress(1)
     for name in sorted(backup.sha256, key=lambda name: name == store.main):
+        _require_no_store(store)
         for log in (f"{name}-wal", f"{name}-shm"):
             (store.path / log).unlink(missing_ok=True)
-        _copy_whole(source / name, store.path / name)
+        _copy_whole(source / name, store.path / name, replaces=name != store.main)
     return backup
+
+
+def _require_no_store(store: DataFolder) -> None:
+    """Raise BadArgument if there is a store: its server writes what would be replaced."""
+    if (store.path / store.main).exists():
+        raise _store_there(store.path)
+
+
+def _store_there(path: Path) -> BadArgument:
+    return BadArgument(f"There is a store in {path}: move it away first.")
 
 
 def verify_backup(kept: DataFolder, progress: Progress) -> Backup:
@@ -242,10 +253,11 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _copy_whole(source: Path, target: Path) -> str:
+def _copy_whole(source: Path, target: Path, *, replaces: bool = True) -> str:
     """Copy a file that does not change, so that the target is whole once it is there.
 
-    Return the digest of what was copied, which costs no other reading.
+    Return the digest of what was copied, which costs no other reading. Unless it `replaces`, raises
+    BadArgument for a target that is there, also since a moment ago.
     """
     digest = hashlib.sha256()
     draft = target.with_name(f"{target.name}.draft")
@@ -257,9 +269,23 @@ def _copy_whole(source: Path, target: Path) -> str:
             made.write(block)
         made.flush()
         os.fsync(made.fileno())
-    draft.rename(target)
+    if replaces:
+        draft.rename(target)
+    else:
+        _place_new(draft, target)
     sync_folder(target.parent)
     return digest.hexdigest()
+
+
+def _place_new(draft: Path, target: Path) -> None:
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise _store_there(target.parent) from None
+    except OSError:  # A file system without links.
+        draft.rename(target)
+    else:
+        draft.unlink()
 
 
 def _sync_file(path: Path) -> None:

@@ -168,6 +168,27 @@ async def test_a_restore_refuses_a_folder_with_a_store_and_a_backup_that_changed
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("when", ["among the files", "behind the last look"])
+async def test_a_restore_replaces_nothing_of_a_server_that_starts_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    store, new = data_folder(tmp_path / "store"), data_folder(tmp_path / "new")
+    async with running(store.path) as opened:
+        await furnish_little(opened)
+        make_backup(store, tmp_path / "backup", AT, ignore_progress)
+
+    def start_server(_files: int) -> None:
+        (new.path / new.main).write_bytes(b"live")
+
+    if when == "behind the last look":
+        monkeypatch.setattr(module, "_require_no_store", lambda _store: None)
+    with pytest.raises(BadArgument, match="move it away first"):
+        restore_backup(tmp_path / "backup", new, start_server)
+    assert (new.path / new.main).read_bytes() == b"live"
+    if when == "among the files":
+        assert not (new.path / "samples.db").exists()
+
+
 @pytest.mark.parametrize("damage", ["flipped", "lost", "swapped"])
 async def test_a_backup_with_a_damaged_file_is_noticed_and_makes_no_store(
     tmp_path: Path, damage: str
