@@ -727,6 +727,30 @@ async def test_a_cursor_opens_only_in_the_list_and_for_the_caller_that_it_was_ma
         assert told.errors or told.data == {"around": None}, name
 
 
+def visible_nodes(answer: Answer) -> list[Any]:
+    """The identifying values of the nodes that an answer shows; none without a list."""
+    found = answer.data
+    while isinstance(found, dict) and "list" not in found:
+        found = found.get("around")
+        if isinstance(found, list):
+            found = found[0] if found else None
+    shown = found["list"]["nodes"] if isinstance(found, dict) and found["list"] else []
+    return [value for node in shown for value in node.values()]
+
+
+@pytest.mark.parametrize("left", [(), ("/usa/west=reader",), ("/asia=reader",), ("/eu=reader",)])
+async def test_a_page_behind_the_loss_of_a_role_shows_nothing_that_a_new_list_does_not(
+    left: tuple[str, ...], listed_store: Ask
+) -> None:
+    later = as_caller("root", *left)
+    for name in LISTS:
+        cursor = (await read_page(listed_store, name, first=1))[1]["endCursor"]
+        whole = await read_list(listed_store, name, later, first=100)
+        behind = await read_list(listed_store, name, later, first=100, after=cursor)
+        seen = visible_nodes(whole)
+        assert [node for node in visible_nodes(behind) if node not in seen] == [], name
+
+
 USUAL_ORDERS = {
     "Query.runs": "OLDEST_FIRST",
     "NgsiAttribute.series": "OLDEST_FIRST",
