@@ -19,15 +19,19 @@ from penstock.server.core.command_output import (
     logs_are_json,
     shown_on_terminal,
 )
+from penstock.server.core.help_format import HelpFormat
 from penstock.server.settings.invalid_settings import InvalidSettings
 
 EPILOGUE = """\
 Every setting can also be given as an environment variable `PENSTOCK_...`; options win over them.
 
-Exit codes: 0 done, 1 failed, 2 the command line or a setting is invalid, 3 the store cannot be
+Exit codes: 0 done, 1 failed, 2 the command line or a setting is invalid, 3 the store cannot be \
 reached or does not fit.
 """
 
+
+USAGES = {"explain": "penstock explain [OPTIONS] CALCULATION [VALUES...]"}
+"""How commands are used whose values may be left out: Cyclopts does not say what these are."""
 
 STOPPED_BY_SIGNALS = (("serve",), ("worker",))
 """The commands that run until a signal stops them."""
@@ -46,13 +50,19 @@ def installed_version() -> str:
         return "not installed"
 
 
+def shown_default(value: object) -> str | None:
+    """Return the default as help shows it; None for one that is nothing."""
+    return None if value is None or value is False or value == () else str(value)
+
+
 app = App(
     name="penstock",
     help="A GraphQL API server for pipeline metadata.",
     help_epilogue=EPILOGUE,
     help_format="plaintext",
+    help_formatter=HelpFormat(),
     version=installed_version,
-    default_parameter=Parameter(negative=()),
+    default_parameter=Parameter(negative=(), show_default=shown_default),
     result_action="return_value",
     exit_on_error=False,
     print_error=False,
@@ -87,11 +97,9 @@ for path, purpose in {
     "page_urls:graphiql_url": "Print a one-time URL that opens GraphiQL signed in.",
 }.items():
     # The command's module is named, not imported: a short command does not load a long one's.
-    app.command(
-        f"penstock.server.commands.{path}",
-        name=path.partition(":")[2].rstrip("_").replace("_", "-"),
-        help=purpose,
-    )
+    command = path.partition(":")[2].rstrip("_").replace("_", "-")
+    usage = {"usage": USAGES[command]} if command in USAGES else {}
+    app.command(f"penstock.server.commands.{path}", name=command, help=purpose, **usage)
 
 COMMON = Group("Options of every command")
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.support.stores import skip_reason
 
 pytestmark = pytest.mark.runs_together("pages")
 PAGES = pages_with_blocks()
+FOLLOWED_IN_A_CLONE = ("README.md", "docs/tutorial.md")
 OPTIONS = {"docs/opensubsonic.md": ("--opensubsonic",)}
 """The options with which the server of a page runs."""
 
@@ -49,6 +51,16 @@ def test_every_block_of_a_page_does_what_the_page_says(
                 page_run.execute(step)
             except AnswerDiffers as differs:
                 pytest.fail(f"{name_of(page)}:{step.block.line}: {differs}", pytrace=False)
+    if name_of(page) in FOLLOWED_IN_A_CLONE:
+        assert files_that_git_would_show(clone) == []
+
+
+def files_that_git_would_show(clone: Path) -> list[str]:
+    """Return the new files of a clone that the repository does not ignore."""
+    names = {path.name for path in clone.iterdir()} - {"data", "examples", "schema.graphql"}
+    command = ["git", "check-ignore", "--no-index", "--", *sorted(names)]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return sorted(names - {*told.stdout.splitlines()})
 
 
 def commands_of(page: Path) -> list[str]:

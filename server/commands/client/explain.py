@@ -55,13 +55,19 @@ async def _explain(server: ServerOptions, name: str, given: dict[str, Any]) -> C
     async with server.client() as client:
         answer = await client.execute(EVALUATE, input=wanted)
     (value,) = answer["values"]
-    lines = [f"{name} = {_format_part(value)}", "", *_list_parts(answer)]
-    if answer["datasets"]:
-        used = ", ".join(f"{one['name']} (version {one['version']})" for one in answer["datasets"])
-        lines += ["", f"looked up in {used}"]
-    lines += [f"{error['code']}: {error['message']}" for error in answer["errors"]]
-    code = ExitCode.FAILED if answer["errors"] else ExitCode.OK
-    return CommandOutput("\n".join(lines), answer, code)
+    blocks = (
+        [f"{name} = {_format_part(value)}"],
+        _list_parts(answer),
+        _list_datasets(answer),
+        [f"{error['code']}: {error['message']}" for error in answer["errors"]],
+    )
+    text = "\n\n".join("\n".join(lines) for lines in blocks if lines)
+    return CommandOutput(text, answer, ExitCode.FAILED if answer["errors"] else ExitCode.OK)
+
+
+def _list_datasets(answer: Any) -> list[str]:
+    used = ", ".join(f"{one['name']} (version {one['version']})" for one in answer["datasets"])
+    return [f"looked up in {used}"] if used else []
 
 
 def _list_parts(answer: Any) -> list[str]:

@@ -33,7 +33,7 @@ SHOW = """query($path: GroupPath!) { group(path: $path) {
 groups = App(name="groups", help="List groups, show one.")
 
 
-@groups.command(name="list")
+@groups.command(name="list", usage="penstock groups list [OPTIONS] [PATH]")
 def list_groups(
     path: str | None = None,
     /,

@@ -46,7 +46,7 @@ def list_pipelines(
     return asyncio.run(_list(server, page, group, below, None))
 
 
-@pipelines.command(name="find")
+@pipelines.command(name="find", usage="penstock pipelines find [OPTIONS] [TAGS...]")
 def find_pipelines(
     *tags: Annotated[str, Parameter(help=_ALL_HELP)],
     any: Annotated[tuple[str, ...], Parameter(help=_ANY_HELP)] = (),

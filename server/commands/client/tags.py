@@ -26,7 +26,7 @@ _GROUP_HELP = "Group that sees the resources. By default that of the profile or 
 tags = App(name="tags", help="List the tags in use.")
 
 
-@tags.command(name="list")
+@tags.command(name="list", usage="penstock tags list [OPTIONS] [KEY]")
 def list_tags(
     key: str | None = None,
     /,

@@ -27,8 +27,12 @@ for command, name in (
     (admin.reset, "reset"),
     (admin.reload, "reload"),
     (folders.compare_folders, "folders"),
-    (import_.import_runs, "import"),
 ):
     manifest.command(command, name=name)
+manifest.command(
+    import_.import_runs,
+    name="import",
+    usage="penstock manifest import --manifest STR [OPTIONS] [FILE]",
+)
 
 __all__ = ["manifest"]

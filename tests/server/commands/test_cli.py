@@ -1,13 +1,17 @@
 """The command line: help, output in two forms, and exit codes for scripts."""
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from botocore.exceptions import NoRegionError
+from cyclopts import App
 
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.roles import Role
@@ -282,13 +286,45 @@ def test_help_names_every_command_and_the_exit_codes(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == text
 
 
+OUTSIDE = re.compile(r"[^╭│╰\s]|\s+[^╭│╰\s]")
+CONTINUED = re.compile(r"│ {5,}\S")
+"""A line of a frame below the one with the name."""
+
+
+def paths_of(command: App, *path: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command, and those of the commands below it."""
+    yield path
+    for name in command:
+        if not name.startswith("-"):
+            yield from paths_of(command[name], *path, name)
+
+
+def lines_that_end_early(text: str) -> list[str]:
+    """Return the lines that have room for the next word, in 80 columns and in frames of that."""
+    return [
+        line
+        for line, below in pairwise(text.splitlines())
+        if (CONTINUED if line.startswith("│") else OUTSIDE).match(below)
+        and OUTSIDE.match(line.lstrip("│"))
+        and len(line.rstrip(" │")) + 1 + len(below.strip(" │").split()[0])
+        <= (78 if line.startswith("│") else 80)
+    ]
+
+
 @pytest.mark.parametrize("command", commands())
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([command, "--help"]) == 0
-    text = capsys.readouterr().out
-    assert text.startswith(f"Usage: penstock {command}")
-    assert "--json" in text
-    assert "--debug" in text
+    for path in paths_of(app[command], command):
+        assert run([*path, "--help"]) == 0
+        text = capsys.readouterr().out
+        assert lines_that_end_early(text) == []
+        words = " ".join(text.replace("│", " ").split())
+        assert words.startswith(f"Usage: penstock {' '.join(path)}")
+        assert "--json" in words
+        assert "--debug" in words
+        # What may be left out has its name, and no default that says nothing.
+        optional = re.findall(r"\[([A-Z]+)(?:\.\.\.)?\]", text.partition("╭")[0])
+        assert [one for one in optional if one != "OPTIONS" and f" {one} " not in words] == []
+        assert re.findall(r"\[default: (?:False|None|\(\))\]", words) == []
 
 
 def test_the_documentation_has_a_section_for_every_command_and_exit_code() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -303,9 +304,21 @@ def test_a_row_that_fails_says_why(terminal: Terminal, capsys: pytest.CaptureFix
     row = ("vehicleType=boat", "pollutant=co2e", "distance=1")
     capsys.readouterr()
     assert run_command(["explain", "vehicle_emissions", *row, "--group", "/usa"]) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == (
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == (
         "IMPACT_NOT_FOUND: there is no emission factor for 'vehicles', 'boat', 'co2e'"
     )
+    assert ("", "") not in pairwise(lines)
+
+
+def test_without_a_value_the_row_says_so_and_nothing_else(
+    terminal: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    row = ("vehicleType=bus", "pollutant=co2e")
+    assert run_command(["explain", "vehicle_emissions", *row, "--group", "/usa"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert ("", "") not in pairwise(lines), lines
 
 
 def test_a_value_is_given_as_its_parameter_and_an_equals_sign(terminal: Terminal) -> None:
