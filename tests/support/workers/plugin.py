@@ -143,11 +143,15 @@ class ForkedRun:
 
     def _hear(self, worker: Worker) -> None:
         try:
-            message = worker.connection.recv()
+            messages = worker.connection.recv()
         except (EOFError, ConnectionResetError):
             self._note_end(worker)
             return
         worker.since = time.monotonic()
+        for message in messages:
+            self._obey(worker, message)
+
+    def _obey(self, worker: Worker, message: object) -> None:
         match message:
             case ShareWanted():
                 share = self._shares.take()
