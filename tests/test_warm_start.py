@@ -1,5 +1,6 @@
 """Forks of the warm process behave as new processes do."""
 
+import os
 import signal
 import socket
 from pathlib import Path
@@ -9,8 +10,9 @@ from tempfile import TemporaryFile
 import pytest
 
 from tests.support.patience import HUNG_SECONDS, wait_until
-from tests.support.penstock_command import penstock
+from tests.support.penstock_command import penstock, start_server
 from tests.support.server_process import environment
+from tests.support.warm_children import children_of
 from tests.support.warm_start import Program, start_program
 
 SLEEP = "import time; time.sleep(1000)"
@@ -105,3 +107,15 @@ def test_a_program_begins_with_one_thread_and_three_files() -> None:
     finally:
         program.kill()
         assert program.wait(HUNG_SECONDS) == -signal.SIGKILL
+
+
+def test_what_a_server_starts_are_its_children_and_forks_too(tmp_path: Path) -> None:
+    arguments = ("--workers", "2", "--port", "0", "--no-seed", "--data-dir", str(tmp_path / "data"))
+    with start_server(tmp_path / "log", *arguments) as server:
+        pid = server.process.pid
+        both = children_of(pid)
+        commands = {Path(f"/proc/{one}/cmdline").read_bytes() for one in (pid, *both)}
+        assert (len(both), len(commands)) == (2, 1)
+        assert [os.getsid(one) for one in both] == both
+        assert server.end(signal.SIGTERM) == 0
+    assert not any(Path(f"/proc/{one}").exists() for one in both)

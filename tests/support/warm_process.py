@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn, TypedDict
@@ -30,6 +31,9 @@ LOADED = (
     "anyio._backends._asyncio",
     "duckdb",
     "httpcore",
+    "penstock.server.runtime.part_process",
+    "penstock.server.runtime.server_process",
+    "tests.support.warm_children",
 )
 
 
@@ -125,15 +129,29 @@ def run(order: Order) -> NoReturn:
 
 
 def run_module(order: Order) -> None:
-    """Run the module as `python -m` does."""
-    os.environ.clear()
-    os.environ.update(order["variables"])
-    os.chdir(order["folder"])
+    """Run the module as `python -m` does; what it starts of Penstock are forks as well."""
     if order["descriptors"] is not None:
         soft, hard = order["descriptors"]
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    sys.argv[1:] = order["arguments"]
-    runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+    module, arguments = order["module"], order["arguments"]
+    settle(order["variables"], order["folder"])
+    children = import_module("tests.support.warm_children")
+    while children.has_children(module, arguments, os.environ):
+        child = children.open_nursery()
+        if child is None:
+            break
+        module, arguments = child["module"], []
+        settle(child["variables"], child["folder"])
+        # What is loaded of it belongs to the program that starts it.
+        sys.modules.pop(module, None)
+    sys.argv[1:] = arguments
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def settle(variables: Mapping[str, str], folder: str) -> None:
+    os.environ.clear()
+    os.environ.update(variables)
+    os.chdir(folder)
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from penstock.server import command_line
 from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import LAST_LINE
 from tests.support.server_process import environment
+from tests.support.warm_children import FRESH, children_of
 from tests.support.warm_start import Program, start_program
 
 pytestmark = pytest.mark.runs_together("stop signals")
@@ -66,7 +67,7 @@ def wrong_lines(said: str) -> list[str]:
 
 
 @contextmanager
-def serve(log: Path, *options: str) -> Iterator[Program]:
+def serve(log: Path, *options: str, **variables: str) -> Iterator[Program]:
     """Start a server that has loaded everything."""
     arguments = ("serve", "--port", "0", "--no-seed", "--data-dir", str(log.parent / "data"))
     with log.open("wb") as errors:
@@ -74,7 +75,7 @@ def serve(log: Path, *options: str) -> Iterator[Program]:
             "penstock",
             *arguments,
             *options,
-            variables=environment(),
+            variables=environment(**variables),
             output=subprocess.DEVNULL,
             errors=errors,
         )
@@ -117,18 +118,12 @@ def test_a_server_that_a_script_starts_in_the_background_obeys_ctrl_c(tmp_path: 
     assert end(process, signal.SIGINT) == (0, [])
 
 
-def children(process: int) -> list[int]:
-    return [
-        int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    ]
-
-
 @pytest.mark.parametrize("by", SIGNALS)
 def test_a_signal_ends_processes_that_still_start(by: signal.Signals, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with serve(log, "--workers", "2") as server:
-        wait_until(lambda: len(children(server.pid)) == 2)
-        started = children(server.pid)
+    with serve(log, "--workers", "2", **{FRESH: "yes"}) as server:
+        wait_until(lambda: len(children_of(server.pid)) == 2)
+        started = children_of(server.pid)
         server.send_signal(by)
         assert server.wait(HUNG_SECONDS) == 0
     assert wrong_lines(log.read_text()) == []

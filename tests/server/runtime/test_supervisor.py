@@ -20,6 +20,7 @@ from tests.support.graphql_client import CREATE_GROUP
 from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import Server, start_server, token_of
 from tests.support.server_process import VERIFY_TLS
+from tests.support.warm_children import children_of
 
 pytestmark = pytest.mark.runs_together("processes")
 
@@ -38,12 +39,6 @@ def server(data_dir: Path, tmp_path: Path) -> Iterator[Server]:
     limits = {"PENSTOCK_RATE_LIMIT_PER_SECOND": "0.001", "PENSTOCK_RATE_LIMIT_BURST": f"{BURST}"}
     with start_server(tmp_path / "log", *arguments, **limits) as server:
         yield server
-
-
-def members(server: Server) -> list[int]:
-    """Return the ids of the serving processes."""
-    pid = server.process.pid
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def send_query(server: Server, data_dir: Path, user: str, body: object = ASK) -> httpx.Response:
@@ -85,7 +80,7 @@ def alive(process: int) -> bool:
 def test_a_caller_has_one_allowance_and_metrics_tell_of_every_process(
     server: Server, data_dir: Path
 ) -> None:
-    readers = members(server)
+    readers = children_of(server.process.pid)
     for other in readers:
         # One process answers while the other is stopped; others pay for reading the document.
         os.kill(other, signal.SIGSTOP)
@@ -103,7 +98,7 @@ def test_a_caller_has_one_allowance_and_metrics_tell_of_every_process(
 def test_a_process_that_is_killed_is_replaced_and_the_others_serve_on(
     server: Server, data_dir: Path
 ) -> None:
-    first, second = members(server)
+    first, second = children_of(server.process.pid)
     made = {"query": CREATE_GROUP, "variables": {"input": {"path": "/kept"}}}
     assert send_query(server, data_dir, "ann", made).json()["data"]["createGroup"]["group"]
     os.kill(first, signal.SIGKILL)
@@ -112,14 +107,14 @@ def test_a_process_that_is_killed_is_replaced_and_the_others_serve_on(
     for _ in range(5):
         answer = send_query(server, data_dir, "ann", read).json()
         assert answer == {"data": {"group": {"path": "/kept"}}}
-    wait_until(lambda: len({*members(server)} - {first, second}) == 1)
+    wait_until(lambda: len({*children_of(server.process.pid)} - {first, second}) == 1)
     wait_until(lambda: processes_told(server) == {"0", "1"})
     assert server.end(signal.SIGTERM) == 0
     assert not alive(second)
 
 
 def test_processes_end_with_the_one_that_started_them(server: Server) -> None:
-    both = members(server)
+    both = children_of(server.process.pid)
     server.process.kill()
     wait_until(lambda: not any(alive(one) for one in both))
 

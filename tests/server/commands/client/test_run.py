@@ -29,6 +29,7 @@ from tests.support.penstock_command import (
     token_of,
 )
 from tests.support.server_process import VERIFY_TLS, free_port
+from tests.support.warm_children import children_of
 
 pytestmark = pytest.mark.runs_together("run")
 
@@ -277,13 +278,7 @@ def until_running(server: Server, data_dir: Path) -> None:
 
 def kill_workers(*servers: Server) -> None:
     """Kill the worker processes of busy servers, as the kernel does when memory runs out."""
-    children = [
-        int(child)
-        for server in servers
-        for child in Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-        .read_text()
-        .split()
-    ]
+    children = [child for server in servers for child in children_of(server.process.pid)]
     assert children
     for child in children:
         os.kill(child, signal.SIGKILL)
