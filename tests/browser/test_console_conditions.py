@@ -35,6 +35,7 @@ from tests.browser.test_console_editor import make_pipeline
 from tests.install import ROOT, skip_reason
 from tests.support.patience import until
 from tests.support.server_process import free_port, running_server
+from tests.support.slowed_workers import slowed_workers
 
 pytestmark = [
     pytest.mark.runs_together("browser"),
@@ -253,8 +254,8 @@ IS_AMID = """() => {
 async def test_the_console_survives_a_server_killed_amid_an_execution(
     browser: Browser, tmp_path: Path
 ) -> None:
-    port, data_dir = free_port(), tmp_path / "data"
-    file = write_csv(tmp_path, *(f"2/2/21,{row},4" for row in range(1_200_000)))
+    port, data_dir, rows = free_port(), tmp_path / "data", 200_000
+    file = write_csv(tmp_path, *(f"2/2/21,{row},4" for row in range(rows)))
     with running_server(data_dir, port=port) as server:
         async with (
             visit_of(browser, server.url, data_dir) as sender,
@@ -265,19 +266,19 @@ async def test_the_console_survives_a_server_killed_amid_an_execution(
             await page.evaluate("() => { window.neverReloaded = true; }")
             await expect(page.get_by_text("Waits for its input.")).to_be_visible()
             await until(lambda: any('"subscribe"' in text for text in visit.sent))
-            # It is over soon: only the page itself is quick enough to see that it goes on.
-            amid = asyncio.ensure_future(page.wait_for_function(IS_AMID))
-            await start.continue_()
-            await amid
-            server.process.kill()
-            server.process.wait()
+            with slowed_workers(server.process.pid):
+                amid = asyncio.ensure_future(page.wait_for_function(IS_AMID))
+                await start.continue_()
+                await amid
+                server.process.kill()
+                server.process.wait()
             note = page.get_by_role("alert").filter(has_text="The server cannot be reached")
             await expect(note).to_be_visible()
             await expect(page.get_by_role("heading", name="input.csv")).to_be_visible()
             with running_server(data_dir, port=port):
                 await expect(note).to_have_count(0)
                 await expect(page.get_by_text("success", exact=True)).to_be_visible()
-                await expect(page.get_by_text("1200000", exact=True)).to_be_visible()
+                await expect(page.get_by_text(f"{rows}", exact=True)).to_be_visible()
                 assert await page.evaluate("() => window.neverReloaded")
                 assert visit.hosts <= set(LOCAL)
 

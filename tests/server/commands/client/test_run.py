@@ -29,6 +29,7 @@ from tests.support.penstock_command import (
     token_of,
 )
 from tests.support.server_process import VERIFY_TLS, free_port
+from tests.support.slowed_workers import slowed_workers
 from tests.support.warm_children import children_of
 
 pytestmark = pytest.mark.runs_together("run")
@@ -108,26 +109,27 @@ def test_a_pipeline_may_be_named_by_its_global_id(data_dir: Path, tmp_path: Path
 def test_a_long_run_is_watched_elsewhere_and_survives_its_worker(
     data_dir: Path, tmp_path: Path
 ) -> None:
-    rows = 300_000
+    rows = 60_000
     file = write_rows(tmp_path, rows)
     arguments = ("--port", "0", "--data-dir", str(data_dir))
     with (
         start_server(tmp_path / "a", *arguments, **POLLS) as server,
         start_server(tmp_path / "b", *arguments, **POLLS) as other,
+        ThreadPoolExecutor(2) as threads,
     ):
-        command = run(server, data_dir, file)
-        until_running(server, data_dir)
-        token = token_of(data_dir, "/=reader")
-        (id,) = unfinished_executions(server, data_dir, "id")
-        with ThreadPoolExecutor(2) as threads:
+        with slowed_workers(server.process.pid, other.process.pid):
+            command = run(server, data_dir, file)
+            until_running(server, data_dir)
+            token = token_of(data_dir, "/=reader")
+            (id,) = unfinished_executions(server, data_dir, "id")
             over_socket = threads.submit(watch_over_socket, other, token, id)
             over_events = threads.submit(watch_over_events, server, token, id)
             kill_workers(server, other)
-            done = command.finish()
-            assert done.returncode == 0, done.stderr
-            assert_output_is_right(file, json.loads(done.stdout), rows)
-            for seen in (over_socket.result(HUNG_SECONDS), over_events.result(HUNG_SECONDS)):
-                assert_tells_of(seen, rows)
+        done = command.finish()
+        assert done.returncode == 0, done.stderr
+        assert_output_is_right(file, json.loads(done.stdout), rows)
+        for seen in (over_socket.result(HUNG_SECONDS), over_events.result(HUNG_SECONDS)):
+            assert_tells_of(seen, rows)
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
@@ -240,6 +242,7 @@ def watch_over_events(server: Server, token: str, id: str) -> list[Any]:
         headers=headers,
         timeout=HUNG_SECONDS,
         trust_env=False,
+        verify=VERIFY_TLS,
     ) as stream:
         for line in stream.iter_lines():
             name, _, value = line.partition(": ")
@@ -278,7 +281,7 @@ def until_running(server: Server, data_dir: Path) -> None:
 
 def kill_workers(*servers: Server) -> None:
     """Kill the worker processes of busy servers, as the kernel does when memory runs out."""
-    children = [child for server in servers for child in children_of(server.process.pid)]
-    assert children
-    for child in children:
-        os.kill(child, signal.SIGKILL)
+    workers = [worker for server in servers for worker in children_of(server.process.pid)]
+    assert workers
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
