@@ -10,7 +10,7 @@ import sys
 import traceback
 from functools import partial
 
-from penstock.server.core.command_output import describe_failure
+from penstock.server.core.command_output import describe_failure, shown_on_terminal
 from penstock.server.core.siblings import ServerProcessConfig
 from penstock.server.runtime.child_process import open_further_lines, read_first_line
 from penstock.server.runtime.listeners import Listeners
@@ -55,7 +55,7 @@ def _report_failure(error: Exception, settings: Settings) -> int:
         return failure.code
     if is_traced:
         traceback.print_exception(error)
-    sys.stderr.writelines(f"penstock: {line}\n" for line in failure.lines)
+    sys.stderr.writelines(f"penstock: {shown_on_terminal(line)}\n" for line in failure.lines)
     return failure.code
 
 

@@ -9,16 +9,22 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
-from typing import Final, Literal, TypeAlias
+from io import StringIO
+from typing import Final, Literal, TextIO, TypeAlias
 
 import orjson
 import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
+from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
+
+from penstock.server.core.command_output import shown_on_terminal
 
 OPERATIONS: Final = "penstock.operations"
 """The name of the logger of operations."""
 
-_NEEDS_QUOTES: Final = re.compile(r"""[\s="']""")
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters by which a text could command a terminal, or begin another line."""
+
+_NEEDS_QUOTES: Final = re.compile(rf"""[\s="']|{_CONTROLS.pattern}""")
 """Texts with one of these characters are quoted."""
 
 # uvicorn's own lines hold the whole URL of a WebSocket, in which some clients send their token.
@@ -87,6 +93,22 @@ def _drop_coloured_text(_logger: WrappedLogger, _method: str, event: EventDict) 
     """Drop uvicorn's second text of an event, which has codes of colours."""
     event.pop("color_message", None)
     return event
+
+
+def _escape_controls(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Escape what is no plain text, in the words of an event and in its facts."""
+    return {name: _escape(told) if isinstance(told, str) else told for name, told in event.items()}
+
+
+def _escape(text: str) -> str:
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def _write_traceback(stream: TextIO, error: ExcInfo) -> None:
+    """Write a traceback without variables, which may hold tokens, and without controls."""
+    written = StringIO()
+    structlog.dev.plain_traceback(written, error)
+    stream.write(shown_on_terminal(written.getvalue()))
 
 
 def _log_what_python_prints() -> None:
@@ -192,7 +214,8 @@ def _coloured_renderer() -> _Renderer:
     console = structlog.dev.ConsoleRenderer(colors=True)
 
     def render(event: str, facts: Mapping[str, object], now: str) -> bytes:
-        return console(None, "info", _with_head(event, facts, now)).encode()
+        told = _escape_controls(None, "info", _with_head(event, facts, now))
+        return console(None, "info", told).encode()
 
     return render
 
@@ -203,10 +226,9 @@ def _quote(text: str) -> str:
 
 def _final_processors(form: Literal["text", "json"]) -> list[Processor]:
     if form == "text":
-        # The default formatter shows local variables, which may hold tokens.
-        plain = structlog.dev.plain_traceback
         colors = sys.stderr.isatty()
-        return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)]
+        console = structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=_write_traceback)
+        return [_escape_controls, console]
     return [
         structlog.processors.format_exc_info,
         structlog.processors.JSONRenderer(serializer=_dumps),

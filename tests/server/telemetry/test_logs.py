@@ -2,12 +2,17 @@
 
 import json
 import logging
+import re
+import sys
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 import structlog
 
-from penstock.server.telemetry.logs import configure_logging
+from penstock.server.telemetry.logs import EventLog, configure_logging
+
+CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +65,38 @@ def test_a_traceback_shows_no_variables(capsys: pytest.CaptureFixture[str]) -> N
     assert "ValueError: broken" in shown
     assert "in failing" in shown
     assert secret not in shown
+
+
+ODD: Final = "a\x1b[2J\x9b2J\r\x85b\nforged\u2028line"
+ESCAPED: Final = r"a\x1b[2J\x9b2J\r\x85b\nforged\u2028line"
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_no_text_in_a_line_commands_the_terminal_or_begins_another_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    configure_logging("text")
+    logging.getLogger("penstock.test").warning("the name %s", ODD, extra={"path": ODD})
+    EventLog("text").write("operation", {"path": ODD, "worker": "a\x1bb"})
+    shown = capsys.readouterr().err
+    assert len(shown.splitlines()) == 2
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert f"the name {ESCAPED}" in plain
+    assert plain.count(ESCAPED) == 3
+    assert CONTROLS.findall(plain) == []
+    assert plain.count(r"a\x1bb") == 1
+
+
+def test_no_text_in_a_traceback_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("text")
+    try:
+        raise ValueError(ODD)
+    except ValueError as error:
+        logging.getLogger("penstock.test").error("failed", exc_info=error)
+    shown = capsys.readouterr().err
+    assert "ValueError: a?[2J?2J??b" in shown
+    assert CONTROLS.findall(shown) == []
 
 
 def test_text_lines_are_for_people(capsys: pytest.CaptureFixture[str]) -> None:
