@@ -4,8 +4,9 @@ A worker may be another process or machine than the server that limits the user.
 user owes as it works, so that a worker that is killed takes only the last seconds with it.
 """
 
-from collections.abc import Callable
-from contextlib import suppress
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -13,6 +14,7 @@ from typing import Final
 from penstock.datastore.access.work import worker_units
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import PenstockError
+from penstock.datastore.periodic import PeriodicTask, run_periodically
 from penstock.datastore.table.layout import WORK_DEBT
 from penstock.datastore.table.port import (
     TTL,
@@ -33,6 +35,13 @@ KEPT: Final = timedelta(hours=1)
 MOST_DEBTS: Final = 1_000
 """Debts that are taken at once; a row is a user."""
 
+CHARGE_SECONDS: Final = 10.0
+"""The seconds after which a user owes what some work took meanwhile."""
+
+NOT_CHARGED: Final = "what a user owes for processor time could not be written"
+
+logger = logging.getLogger("penstock.debts")
+
 
 @dataclass(frozen=True, slots=True)
 class WorkDebts:
@@ -48,11 +57,23 @@ class WorkDebts:
         debt = Update(key=WORK_DEBT.key(user=user), set=facts, add={"units": units})
         await self.table.transact([debt])
 
-    async def charge_seconds(self, user: str, seconds: float) -> None:
-        """Let a user owe processor time of a worker; the work stays if that cannot be written."""
-        if units := worker_units(seconds):
+    @asynccontextmanager
+    async def charge_while(
+        self, user: str, seconds: Callable[[], float], paid: int = 0
+    ) -> AsyncIterator[None]:
+        """Let a user owe the processor time of work, every few seconds and at the end of the block.
+
+        `seconds` tells what it took until now, of which so many units are `paid`. The work goes on
+        if what it cost cannot be written.
+        """
+        bill = _TimeBill(self, user, seconds, paid)
+        charging = PeriodicTask(bill.charge, CHARGE_SECONDS, logger, NOT_CHARGED)
+        try:
+            async with run_periodically(charging):
+                yield
+        finally:
             with suppress(PenstockError):
-                await self.add(user, units)
+                await bill.charge()
 
     async def take_all(self, charge: Callable[[str, int], None]) -> int:
         """Charge each user's debt to the account that this server keeps; count the users.
@@ -73,3 +94,23 @@ class WorkDebts:
                 charge(str(row["user"]), units)
             taken += 1
         return taken
+
+
+@dataclass(slots=True)
+class _TimeBill:
+    """The bill of a user for the time of some work, of which so many units are paid."""
+
+    debts: WorkDebts
+    user: str
+    seconds: Callable[[], float]
+    paid: int
+
+    async def charge(self) -> None:
+        """Let the user owe what was taken beyond what is paid."""
+        if (units := worker_units(self.seconds()) - self.paid) > 0:
+            self.paid += units
+            try:
+                await self.debts.add(self.user, units)
+            except PenstockError:
+                self.paid -= units
+                raise

@@ -134,12 +134,12 @@ class _Load:
         await self.lease.set_steps_left(-(-stat.size // STEP_BYTES))
         content = draft_content(self.load.columns, self.load.keys)
         stream = ContentStream(self.access, self.folder, self.limits, self._note)
-        try:
-            checked = await stream.check(content, self.access.files.read(key))
-        except NotFound:
-            raise Invalid([_missing_upload()]) from None
-        finally:
-            await self.debts.charge_seconds(self.access.caller.user_id, stream.seconds)
+        user = self.access.caller.user_id
+        async with self.debts.charge_while(user, lambda: stream.seconds):
+            try:
+                checked = await stream.check(content, self.access.files.read(key))
+            except NotFound:
+                raise Invalid([_missing_upload()]) from None
         if checked.problems:
             raise Invalid(checked.problems)
         writing = ResourceWriter(REFERENCE_DATASET, self.access).with_attachment(checked.file)

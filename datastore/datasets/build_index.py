@@ -57,7 +57,8 @@ class BuildStopped(Exception):
 class IndexBuild:
     """The making of one index, which another thread follows by `read_bytes`, and may stop.
 
-    Columns and keys of the content must be valid. `seconds` is the processor time that it took.
+    Columns and keys of the content must be valid. `seconds` is the processor time
+    that it took until now.
     """
 
     def __init__(self, csv: Path, index: Path, content: DatasetContent, limits: CsvLimits) -> None:
@@ -70,6 +71,7 @@ class IndexBuild:
         self._keys = [names.index(key) for key in content.keys]
         self._connection: sqlite3.Connection | None = None
         self._is_stopped = False
+        self._began = 0.0
         self.has_begun = False
         self.seconds = 0.0
         self.read_bytes = 0
@@ -88,11 +90,14 @@ class IndexBuild:
         Raises UnreadableCsv for a file that breaks rules, and Unavailable if the disk is full.
         """
         self.has_begun = True
-        began = thread_time()
+        self._began = thread_time()
         try:
             return self._make()
         finally:
-            self.seconds = thread_time() - began
+            self._note_time()
+
+    def _note_time(self) -> None:
+        self.seconds = thread_time() - self._began
 
     def _make(self) -> int:
         self._reader.require_size(self._csv.stat().st_size)
@@ -128,6 +133,7 @@ class IndexBuild:
             raise UnreadableCsv(self._reader.problems)
         self._index_keys(connection)
         for statement in index_statements(self._columns):
+            self._note_time()
             connection.execute(statement)
         connection.execute("COMMIT")
         (count,) = connection.execute("SELECT count(*) FROM rows").fetchone()
@@ -143,6 +149,7 @@ class IndexBuild:
                 for number, row in enumerate(self._reader.read_rows(lines)):
                     if number % ROWS_PER_NOTE == 0:
                         self.read_bytes = data.tell()
+                        self._note_time()
                         if self._is_stopped:
                             raise BuildStopped
                     yield row.line, *map(_text_or_null, row.values)

@@ -86,14 +86,18 @@ class LargeFile:
 class ContentStream:
     """The check of a file as it comes, in a local folder; small ones are as if they were sent.
 
-    `seconds` is the processor time that an index took.
+    An index takes processor time, of which `seconds` are over.
     """
 
     access: Access
     folder: Path
     limits: CsvLimits
     follow: Follower
-    seconds: float = field(default=0.0, init=False)
+    _index: IndexBuild | None = field(default=None, init=False)
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self._index is None else self._index.seconds
 
     async def check(self, content: DatasetContent, chunks: Chunks) -> CheckedContent:
         """Check a file whose columns and keys are valid; return its content, or its problems.
@@ -134,6 +138,7 @@ class ContentStream:
         return CheckedContent(content, [], LargeFile(self.access, path, index))
 
     async def _build(self, build: IndexBuild) -> int:
+        self._index = build
         running = asyncio.ensure_future(_THREADS.run(build.run, self._user))
 
         async def follow() -> None:
@@ -146,7 +151,6 @@ class ContentStream:
             if not build.has_begun:
                 running.cancel()
             await asyncio.gather(running, return_exceptions=True)
-            self.seconds += build.seconds
 
     @property
     def _user(self) -> str:

@@ -1,17 +1,14 @@
 """The conversion of an input to CSV in UTF-8, which is stored beside it and read from then on."""
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from penstock.datastore.access.work import packed_units, worker_units
+from penstock.datastore.access.work import packed_units
 from penstock.datastore.access.work_debts import WorkDebts
-from penstock.datastore.errors import PenstockError
 from penstock.datastore.input_files.conversion_work import ConversionWork
 from penstock.datastore.input_files.excel import read_sheet
 from penstock.datastore.input_files.kinds import HEAD_BYTES, InputKind, kind_of, unreadable_file
@@ -21,12 +18,9 @@ from penstock.datastore.kept_rows.engine import Connection, RowsEngine, TimeLimi
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.objects.port import Files
-from penstock.datastore.periodic import PeriodicTask, run_periodically
 from penstock.datastore.turn_threads import TurnThreads
 from penstock.transform.encodings import NAMES, UTF8
 from penstock.transform.problems import InputRefused, TransformCode
-
-logger = logging.getLogger("penstock.executions")
 
 _THREADS: Final = TurnThreads("inputs", 2, most_of_one=1)
 
@@ -40,11 +34,6 @@ MOST_SECONDS: Final = 900
 
 BYTES_A_SECOND: Final = 200_000
 """Bytes of a larger file for each second more; Excel has 340,000 on a busy machine."""
-
-CHARGE_SECONDS: Final = 10.0
-"""The seconds after which the user owes what a conversion took meanwhile."""
-
-NOT_CHARGED: Final = "what the user owes for a conversion could not be written"
 
 MOST_RATIO: Final = 400
 """Bytes of CSV to one byte of a packed file; those that people send have 2 to 100."""
@@ -120,46 +109,15 @@ class InputConversion:
         work = ConversionWork(min(MOST_SECONDS, FREE_SECONDS + size / BYTES_A_SECOND))
         most = min(self.most_bytes, FREE_BYTES + MOST_RATIO * size)
         writing = _TableWriter(kind, packed, table, most, work)
-        async with _charge(_TimeBill(self.debts, user, work, packed_units(size))):
-            if kind is InputKind.PARQUET:
-                # One step of a query may take long, so its clock is looked at from outside.
-                limit = TimeLimit(work.most_seconds, work.too_long_error, work.note_seconds)
-                return await self.engine.write(writing.run, user, limit)
-            return await _THREADS.run(writing.run, user)
-
-
-@dataclass(slots=True)
-class _TimeBill:
-    """The bill of a user for the time of some work, of which so many units are paid."""
-
-    debts: WorkDebts
-    user: str
-    work: ConversionWork
-    paid: int
-
-    async def charge(self) -> None:
-        """Let the user owe what was taken beyond what is paid."""
-        if (units := worker_units(self.work.seconds) - self.paid) > 0:
-            self.paid += units
+        async with self.debts.charge_while(user, lambda: work.seconds, packed_units(size)):
             try:
-                await self.debts.add(self.user, units)
-            except PenstockError:
-                self.paid -= units
-                raise
-
-
-@asynccontextmanager
-async def _charge(bill: _TimeBill) -> AsyncIterator[None]:
-    """Let a user owe the time of work every few seconds and at its end, which interrupts it."""
-    charging = PeriodicTask(bill.charge, CHARGE_SECONDS, logger, NOT_CHARGED)
-    try:
-        async with run_periodically(charging):
-            yield
-    finally:
-        bill.work.interrupt()
-        # The work counts, whether or not what it cost can be written.
-        with suppress(PenstockError):
-            await bill.charge()
+                if kind is InputKind.PARQUET:
+                    # One step of a query may take long, so its clock is looked at from outside.
+                    limit = TimeLimit(work.most_seconds, work.too_long_error, work.note_seconds)
+                    return await self.engine.write(writing.run, user, limit)
+                return await _THREADS.run(writing.run, user)
+            finally:
+                work.interrupt()
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,11 +86,9 @@ class DatasetOutput:
         if dataset_problems(content):  # The check of the whole dataset reports these.
             return CheckedContent(content, [], None)
         stream = ContentStream(access, folder, self.limits, _follow_nothing)
-        try:
+        debts = WorkDebts(self.table, self.clock)
+        async with debts.charge_while(execution.created_by, lambda: stream.seconds):
             return await stream.check(content, self.files.read(output_key(execution)))
-        finally:
-            debts = WorkDebts(self.table, self.clock)
-            await debts.charge_seconds(execution.created_by, stream.seconds)
 
     def _access_of(self, execution: Execution, sink: DatasetSink) -> Access:
         """The creator's access to the dataset, as it was when the execution was started."""

@@ -1,11 +1,13 @@
 """Loads of large files: the version, its files and the end of the job come together or not."""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from hashlib import sha256
+from itertools import chain, repeat
 from typing import Any
 
 import msgspec
@@ -330,11 +332,30 @@ async def test_a_version_brought_back_has_its_index_again_and_is_not_counted_twi
 
 
 @on_sqlite
+async def test_the_processor_time_is_known_before_the_index_is_made(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, seen = chain([10.0], repeat(12.0)), list[float]()
+    monkeypatch.setattr(build_index, "thread_time", lambda: next(clock))
+    index_keys = IndexBuild._index_keys
+
+    def note_seconds(build: IndexBuild, connection: sqlite3.Connection) -> None:
+        seen.append(build.seconds)
+        index_keys(build, connection)
+
+    monkeypatch.setattr(IndexBuild, "_index_keys", note_seconds)
+    session = await create_groups(store)
+    await begin_load(session, store, await lookup_dataset(session, USA, "fuels", gas="2"))
+    assert await store.run_jobs("w") == 1
+    assert seen == [2.0]
+
+
+@on_sqlite
 @pytest.mark.parametrize("data", [CSV, CSV + b"key 1,2\n"], ids=["a file", "a broken file"])
 async def test_the_creator_owes_the_processor_time(
     data: bytes, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = iter((10.0, 12.0))
+    clock = chain([10.0], repeat(12.0))
     monkeypatch.setattr(build_index, "thread_time", lambda: next(clock))
     session = await create_groups(store)
     first = await lookup_dataset(session, USA, "fuels", gas="2")

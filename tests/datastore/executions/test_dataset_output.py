@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
@@ -278,7 +279,7 @@ async def test_the_creator_owes_the_processor_time_of_an_index(
     data: bytes, state: str, store: Store, index_always: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline, _ = await writing_pipeline(store)
-    clock = iter((10.0, 12.0))
+    clock = chain([10.0], repeat(12.0))
     monkeypatch.setattr(build_index, "thread_time", lambda: next(clock))
     assert (await finished_execution(store, pipeline, data)).state == state
     owed = dict[str, int]()

@@ -4,8 +4,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
+from penstock.datastore.access import work_debts
+from penstock.datastore.access.work import worker_units
 from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Unavailable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Operation
 from penstock.server.runtime.maintenance import maintain_executions
@@ -44,6 +49,33 @@ async def test_a_debt_that_no_server_took_within_an_hour_is_forgotten(
     watch.move(timedelta(minutes=2))
     assert await take_debts(debts) == [("bob", 5)]
     assert [key for key in await contents(store.table) if key.pk == "WD"] == []
+
+
+async def test_time_is_owed_while_work_goes_on_and_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work_debts, "CHARGE_SECONDS", 0.01)
+    debts, taken = store.work_debts, [0.0]
+    charges: Charges = []
+
+    async def is_charged() -> bool:
+        charges.extend(await take_debts(debts))
+        return bool(charges)
+
+    async with debts.charge_while("ann", lambda: taken[0], paid=100):
+        taken[0] = 1.0
+        await until(is_charged)
+        monkeypatch.setattr(WorkDebts, "add", fail_to_add)
+        taken[0] = 3.0
+    assert charges == [("ann", worker_units(1.0) - 100)]
+    monkeypatch.undo()
+    async with debts.charge_while("ann", lambda: taken[0], paid=worker_units(1.0)):
+        pass
+    assert await take_debts(debts) == [("ann", worker_units(2.0))]
+
+
+async def fail_to_add(_debts: WorkDebts, _user: str, _units: int) -> None:
+    raise Unavailable("busy")
 
 
 class _BusyTable(InterceptedTable):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.datastore.access import work_debts
 from penstock.datastore.executions.files import output_key, table_key
 from penstock.datastore.input_files import convert, excel, parquet, text
 from penstock.datastore.input_files.convert import InputConversion
@@ -74,7 +75,7 @@ async def test_the_creator_owes_the_processor_time_beyond_what_the_size_paid(
             seconds.append(taken)
             return len(data) + beyond
 
-        monkeypatch.setattr(convert, "worker_units", units_beyond_size)
+        monkeypatch.setattr(work_debts, "worker_units", units_beyond_size)
         over = await finished_execution(store, pipeline, data)
         assert over.state == "success"
     assert await take_debts(store) == [("ann", 1_000)]
@@ -160,7 +161,7 @@ async def test_what_a_conversion_takes_is_owed_while_it_runs(
 
     monkeypatch.setattr(convert, "read_sheet", take_steps)
     monkeypatch.setattr(convert, "read_parquet", take_time)
-    monkeypatch.setattr(convert, "CHARGE_SECONDS", 0.01)
+    monkeypatch.setattr(work_debts, "CHARGE_SECONDS", 0.01)
     conversion = InputConversion(store.files, RowsEngine(), 1_000, store.work_debts)
     table = conversion.engine.folder / "out.csv"
     file = convert._LocalFile(kind, Path("in"), 0)
