@@ -557,6 +557,8 @@ async def keep_rows(ask: Ask) -> None:
 FIND_P3 = '{ pipelineByName(name: "p3", group: "/usa/west") { id } }'
 GRANT = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
 
+REVOKE = "mutation($input: RevokePipelineInput!) { revokePipeline(input: $input) { __typename } }"
+
 
 async def share_p3(ask: Ask) -> None:
     """Grant what is named p3 to two groups, so that all of them have a history."""
@@ -802,6 +804,36 @@ async def test_what_comes_and_goes_between_pages_neither_hides_nor_repeats_the_r
     await ask.make("/usa", "p6")
     rest, _ = await read_page(ask, "oldest first", first=10, after=info["endCursor"])
     assert rest == ["p3", "p4", "p6"]
+
+
+WAYS_TO_LIST = (
+    'group: "/asia"',
+    'group: "/asia", order: OLDEST_FIRST',
+    'group: "/", includeChildGroups: true, order: OLDEST_FIRST',
+    'group: "/asia", tags: {all: [{key: "scope", value: "1"}]}',
+    'group: "/asia", name: {contains: "shared"}',
+)
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+async def test_what_is_revoked_between_two_pages_is_not_on_the_next(ask: Ask, noun: str) -> None:
+    of, guest = Ask(ask.store, noun), as_caller("guest", "/asia=reader")
+    await of.create_groups("/usa", "/asia")
+    ids = {
+        name: await of.make("/usa", name, "scope=1")
+        for name in ("shared 1", "shared 2", "x shared")
+    }
+    for way in WAYS_TO_LIST:
+        for id in ids.values():
+            await of.input(GRANT, id=id, group="/asia")
+        page = f"query({VARIABLES}) {{ pipelines({way}, {PAGE}) {{ nodes {{ name }} {INFO} }} }}"
+        listed = [node["name"] for node in (await of(page, {}, guest)).value["nodes"]]
+        assert sorted(listed) == sorted(ids), way
+        first = (await of(page, {"first": 1}, guest)).value
+        assert [node["name"] for node in first["nodes"]] == listed[:1], way
+        await of.input(REVOKE, id=ids[listed[1]], group="/asia")
+        rest = (await of(page, {"after": first["pageInfo"]["endCursor"]}, guest)).value
+        assert [node["name"] for node in rest["nodes"]] == listed[2:], way
 
 
 async def test_page_sizes_of_1_and_100_are_fine_and_20_is_meant_without_one(ask: Ask) -> None:
