@@ -2,7 +2,7 @@
 
 import re
 from asyncio import gather
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from secrets import token_hex
@@ -259,7 +259,7 @@ async def query_pages(
         after = page.last
 
 
-async def query_items(table: Table, query: Query) -> AsyncIterator[Attributes]:
+async def query_items(table: Table, query: Query) -> AsyncGenerator[Attributes]:
     """Yield the items of a query one by one; a page is read when the caller wants it."""
     async for page in query_pages(table, query):
         for item in page:

@@ -5,6 +5,7 @@ has so many samples that reading it again would cost more. The rest is read from
 """
 
 import logging
+from asyncio import sleep
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -206,43 +207,53 @@ class HourReading:
 
     async def read(self, detail: Detail[Part_co]) -> AsyncGenerator[tuple[int, Part_co]]:
         """Yield the parts of hours that have samples, each with its first second, in order."""
-        first, last = self.low // HOUR_MS, self.high // HOUR_MS
-        table = self.reader.access.table
         # What is kept is read behind the generations, so that a newer one never hides behind it.
-        days = first // DAY_HOURS * DAY_HOURS, (last // DAY_HOURS + 1) * DAY_HOURS - 1
-        access, entity = self.reader.access, self.of.entity
-        states = await read_states(table, entity, *days)
-        if states.deletions and await end_abandoned(access, entity, states.deletions):
-            states = await read_states(table, entity, *days)
-        kept = await self._read_kept(detail, (first, last), states)
-        hour = first
-        for at in [*kept, last + 1]:
-            if hour < at:
-                async with aclosing(self._build(hour, at, states)) as built:
-                    async for number, entry in built:
-                        for part in detail.build(entry).parts(number):
+        states = await self._read_states()
+        hour, end = self.low // HOUR_MS, self.high // HOUR_MS + 1
+        async with aclosing(self._read_kept(detail, states)) as kept:
+            async for at, found in kept:
+                if hour < at:
+                    async with aclosing(self._build(detail, hour, at, states)) as built:
+                        async for part in built:
                             yield part
-            if at <= last:
-                for part in kept[at].parts(at):
+                for part in found.parts(at):
                     yield part
-            hour = at + 1
+                hour = at + 1
+        if hour < end:
+            async with aclosing(self._build(detail, hour, end, states)) as built:
+                async for part in built:
+                    yield part
+
+    async def _read_states(self) -> HourStates:
+        access, entity = self.reader.access, self.of.entity
+        first, last = self.low // HOUR_MS, self.high // HOUR_MS
+        days = first // DAY_HOURS * DAY_HOURS, (last // DAY_HOURS + 1) * DAY_HOURS - 1
+        states = await read_states(access.table, entity, *days)
+        if states.deletions and await end_abandoned(access, entity, states.deletions):
+            states = await read_states(access.table, entity, *days)
+        return states
 
     async def _read_kept(
-        self, detail: Detail[Part_co], span: tuple[int, int], states: HourStates
-    ) -> dict[int, KeptParts[Part_co]]:
-        """Read what is kept of whole hours and valid, in order; it is paid by its size."""
-        first, last = span
-        query = kept_query(detail.row, self.of.key_values, *(each // DAY_HOURS for each in span))
-        found: dict[int, KeptParts[Part_co]] = {}
-        async for item in query_items(self.reader.access.table, query):
-            day = int(detail.row.sk.parse(str(item["sk"]))["day"])
-            for number, kept in sorted(detail.unpack(item).items()):
-                hour = day * DAY_HOURS + number
-                is_asked = first <= hour <= last and self._is_whole(hour)
-                if is_asked and self._is_valid(kept, hour, states):
-                    found[hour] = kept
-            self.reader.access.work.owe(detail.units(item))
-        return found
+        self, detail: Detail[Part_co], states: HourStates
+    ) -> AsyncGenerator[tuple[int, KeptParts[Part_co]]]:
+        """Yield what is kept of whole hours and valid, in order; it is paid by its size.
+
+        A page of days is in memory at once.
+        """
+        span = self.low // HOUR_MS, self.high // HOUR_MS
+        days = (each // DAY_HOURS for each in span)
+        query = kept_query(detail.row, self.of.key_values, *days)
+        async with aclosing(query_items(self.reader.access.table, query)) as items:
+            async for item in items:
+                day = int(detail.row.sk.parse(str(item["sk"]))["day"])
+                self.reader.access.work.owe(detail.units(item))
+                for number, kept in sorted(detail.unpack(item).items()):
+                    hour = day * DAY_HOURS + number
+                    is_asked = span[0] <= hour <= span[1] and self._is_whole(hour)
+                    if is_asked and self._is_valid(kept, hour, states):
+                        yield hour, kept
+                # The days of years are many: other tasks run in between.
+                await sleep(0)
 
     def _is_valid(self, kept: KeptParts[object], hour: int, states: HourStates) -> bool:
         if states.is_in_deletion(hour):
@@ -269,9 +280,9 @@ class HourReading:
         return self.low <= hour * HOUR_MS and (hour + 1) * HOUR_MS <= self.high + 1
 
     async def _build(
-        self, first: int, end: int, states: HourStates
-    ) -> AsyncGenerator[tuple[int, BuiltHour]]:
-        """Read the samples of hours that are not kept, up to `end`, and keep what is to be kept."""
+        self, detail: Detail[Part_co], first: int, end: int, states: HourStates
+    ) -> AsyncGenerator[tuple[int, Part_co]]:
+        """Yield the parts of hours that are not kept, up to `end`, and keep what is to be kept."""
         unsettled = await self._first_unsettled_hour() if self._is_over(first) else 0
         keeping = _Keeping(self, states, unsettled, first)
         built: dict[int, BuiltHour] = {}
@@ -282,7 +293,8 @@ class HourReading:
                         await keeping.keep(built, hour)
                         built = {}
                     built[hour] = entry
-                    yield hour, entry
+                    for part in detail.build(entry).parts(hour):
+                        yield part
         except LimitExceeded:
             await keeping.keep(built, max(built, default=first) + 1)
             raise

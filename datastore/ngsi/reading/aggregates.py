@@ -1,6 +1,6 @@
 """Aggregates of samples by period: of calendar time, or of any length."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -14,13 +14,17 @@ from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.reading.number_counts import (
     DECIMAL_CONTEXT,
     EXACT,
+    MergedCounts,
     NumberCounts,
-    find_percentile,
     percentile_at,
 )
 from penstock.datastore.ngsi.reading.series import Sample
 
 MAX_BUCKETS: Final = 10_000
+"""The buckets of an aggregate with those that are empty."""
+
+MAX_FULL_BUCKETS: Final = 100_000
+"""The buckets that have samples: minutes that are kept may be those of many years."""
 
 HOUR_SECONDS: Final = 3600
 MINUTE_SECONDS: Final = 60
@@ -180,14 +184,14 @@ class _RunningBucket:
     end: int
     summary: NumberSummary = field(default_factory=NumberSummary)
     ranked: list[Decimal] = field(default_factory=list)
-    counted: list[NumberCounts] = field(default_factory=list)
+    counted: MergedCounts | None = None
 
     def bucket(self, of: Aggregation) -> AggregateBucket:
         start, samples = iso_timestamp(self.start), self.summary.samples
         if of.method is not Method.PERCENTILE:
             return AggregateBucket(start, samples, _VALUES[of.method](self.summary))
-        if self.counted:
-            return AggregateBucket(start, samples, *find_percentile(self.counted, of.percentile))
+        if self.counted is not None:
+            return AggregateBucket(start, samples, *self.counted.find(of.percentile))
         return AggregateBucket(start, samples, percentile_of(self.ranked, of.percentile))
 
 
@@ -215,7 +219,7 @@ async def aggregate_samples(
 ) -> list[AggregateBucket]:
     """Aggregate samples that come oldest first; with `fill`, include empty buckets between.
 
-    Raises LimitExceeded beyond 10,000 buckets.
+    Raises LimitExceeded beyond MAX_BUCKETS of these, or MAX_FULL_BUCKETS.
     """
     buckets = _BucketList(of, fill)
     ranked = of.method is Method.PERCENTILE
@@ -250,7 +254,9 @@ async def aggregate_counts(
         if counted.samples:
             running = buckets.at(second)
             running.summary.samples += counted.samples
-            running.counted.append(counted)
+            if running.counted is None:
+                running.counted = MergedCounts()
+            running.counted.add(counted)
     return buckets.close()
 
 
@@ -306,7 +312,12 @@ def _close_bucket(
     empty: Iterable[datetime],
 ) -> None:
     found.append(running.bucket(of))
+    _require_few(found, MAX_FULL_BUCKETS)
     for start in empty:
         found.append(_RunningBucket(start, 0).bucket(of))
-        if len(found) > MAX_BUCKETS:
-            raise LimitExceeded("buckets of an aggregate", MAX_BUCKETS, len(found))
+        _require_few(found, MAX_BUCKETS)
+
+
+def _require_few(found: Sequence[AggregateBucket], most: int) -> None:
+    if len(found) > most:
+        raise LimitExceeded("buckets of an aggregate", most, len(found))

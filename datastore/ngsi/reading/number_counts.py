@@ -1,12 +1,14 @@
 """Counts of equal numbers, from which percentiles of stretches of time follow.
 
 Up to 1,000 different numbers of an hour are counted as they are. More are rounded to three digits,
-or to less, until they are so few. Counts of hours add up to those of a day, in any order.
+or to less, until they are so few. Counts of hours add up to those of a period, in any order; where
+it has more than 20,000 different numbers, they are rounded likewise.
 """
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -18,6 +20,12 @@ MAX_NUMBERS: Final = 1_000
 
 MAX_CHARACTERS: Final = 12_000
 """The characters of these numbers, so that the hours of a day fit into a row."""
+
+MAX_MERGED: Final = 20_000
+"""The different numbers of a period that are counted as they are; more are rounded.
+
+Rounded to two digits there can be 46,080: so many has the range of numbers that a table holds.
+"""
 
 DIGITS: Final = (3, 2)
 
@@ -64,7 +72,7 @@ def count_numbers(samples: int, found: Mapping[Decimal, int]) -> NumberCounts:
         rounding, rounded = Context(prec=digits), Counter[Decimal]()
         for number, count in found.items():
             rounded[rounding.plus(number)] += count
-        counts = _ranked_counts(samples, rounded, Decimal(5).scaleb(-digits))
+        counts = _ranked_counts(samples, rounded, _error_of(digits))
         if counts.is_small:
             return counts
     return exact
@@ -80,16 +88,85 @@ def _text_of(number: Decimal) -> str:
     return str(DECIMAL_CONTEXT.normalize(number)) if number else "0"
 
 
-def find_percentile(parts: Sequence[NumberCounts], percentile: Decimal) -> Percentile:
-    """The percentile of the numbers of some parts."""
-    numbers, counts = _merge(parts)
-    ends = list(accumulate(counts))
-    value = percentile_at(
-        ends[-1] if ends else 0,
-        lambda rank: Decimal(numbers[bisect_right(ends, rank)]),
-        percentile,
-    )
-    return Percentile(value, max(part.error for part in parts))
+@dataclass(slots=True)
+class MergedCounts:
+    """The counts of the numbers of parts of a period, rounded where the numbers are too many.
+
+    So a period of any length holds a bounded number of them. A part that stays the only one is used
+    as it is.
+    """
+
+    _only: NumberCounts | None = None
+    _counts: dict[str, int] = field(default_factory=dict)
+    _error: Decimal = EXACT
+    _digits: tuple[int, ...] = DIGITS
+    _rounded_to: int | None = None
+
+    def __len__(self) -> int:
+        """The different numbers that are held."""
+        return len(self._counts) if self._only is None else len(self._only.numbers)
+
+    def add(self, part: NumberCounts) -> None:
+        if self._only is None and not self._counts:
+            self._only = part
+            return
+        if self._only is not None:
+            self._count(self._only)
+            self._only = None
+        self._count(part)
+
+    def find(self, percentile: Decimal) -> Percentile:
+        """The percentile of the numbers of all parts."""
+        if self._only is not None:
+            numbers, counts, error = self._only.numbers, self._only.counts, self._only.error
+        else:
+            numbers, error = sorted(self._counts, key=Decimal), self._error
+            counts = [self._counts[number] for number in numbers]
+        ends = list(accumulate(counts))
+        value = percentile_at(
+            ends[-1] if ends else 0,
+            lambda rank: Decimal(numbers[bisect_right(ends, rank)]),
+            percentile,
+        )
+        return Percentile(value, error)
+
+    def _count(self, part: NumberCounts) -> None:
+        found: Iterable[tuple[str, int]] = zip(part.numbers, part.counts, strict=True)
+        error = part.error
+        if self._rounded_to is not None:
+            found = _round_numbers(found, self._rounded_to)
+            error = _error_after(error, self._rounded_to)
+        self._sum_up(found)
+        self._error = max(self._error, error)
+        while len(self._counts) > MAX_MERGED and self._digits:
+            self._rounded_to, *rest = self._digits
+            self._digits = tuple(rest)
+            rounded = list(_round_numbers(self._counts.items(), self._rounded_to))
+            self._counts.clear()
+            self._sum_up(rounded)
+            self._error = _error_after(self._error, self._rounded_to)
+
+    def _sum_up(self, found: Iterable[tuple[str, int]]) -> None:
+        counts = self._counts
+        for number, count in found:
+            counts[number] = counts.get(number, 0) + count
+
+
+def _round_numbers(found: Iterable[tuple[str, int]], digits: int) -> Iterator[tuple[str, int]]:
+    rounding = Context(prec=digits)
+    return ((_text_of(rounding.create_decimal(number)), count) for number, count in found)
+
+
+def _error_of(digits: int) -> Decimal:
+    """The part of itself by which a number is off at most that is rounded to so many digits."""
+    return Decimal(5).scaleb(-digits)
+
+
+def _error_after(error: Decimal, digits: int) -> Decimal:
+    """The error of numbers that had one and are rounded to so many digits."""
+    step = _error_of(digits)
+    # Numbers that were rounded to these digits, or to less, stay as they are.
+    return error if error >= step else error + step + error * step
 
 
 def percentile_at(
@@ -103,15 +180,3 @@ def percentile_at(
     low, high = number_at(below), number_at(min(below + 1, count - 1))
     step = DECIMAL_CONTEXT.multiply(DECIMAL_CONTEXT.subtract(high, low), place - below)
     return DECIMAL_CONTEXT.add(low, step)
-
-
-def _merge(parts: Sequence[NumberCounts]) -> tuple[Sequence[str], Iterable[int]]:
-    """The numbers of all parts, ascending, and their counts."""
-    if len(parts) == 1:
-        return parts[0].numbers, parts[0].counts
-    total: dict[str, int] = {}
-    for part in parts:
-        for number, count in zip(part.numbers, part.counts, strict=True):
-            total[number] = total.get(number, 0) + count
-    ranked = sorted(total, key=Decimal)
-    return ranked, [total[number] for number in ranked]

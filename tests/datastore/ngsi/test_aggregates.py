@@ -10,14 +10,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.ngsi.reading import aggregates
 from penstock.datastore.ngsi.reading.aggregates import (
     MAX_BUCKETS,
     AggregateBucket,
     Aggregation,
     Method,
+    NumberSummary,
     Period,
     Width,
     aggregate_samples,
+    aggregate_summaries,
 )
 from penstock.datastore.ngsi.reading.series import Sample
 
@@ -73,6 +76,22 @@ async def test_empty_periods_are_filled_up_to_a_limit() -> None:
             fill=True,
         )
     assert refused.value.maximum == MAX_BUCKETS
+
+
+async def test_periods_with_samples_have_a_limit_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(aggregates, "MAX_FULL_BUCKETS", 3)
+    how = Aggregation(Method.COUNT, Period.MINUTE)
+
+    async def summaries(minutes: int) -> AsyncIterator[tuple[int, NumberSummary]]:
+        for minute in range(minutes):
+            yield minute * 60, NumberSummary(samples=1)
+
+    assert len(await aggregate_summaries(summaries(3), how)) == 3
+    with pytest.raises(LimitExceeded) as refused:
+        await aggregate_summaries(summaries(4), how)
+    assert refused.value.maximum == 3
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Percentiles by counts of numbers: exact where these are few, and otherwise within their error."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 import pytest
@@ -12,10 +12,11 @@ from penstock.datastore.ngsi.reading.aggregates import percentile_of
 from penstock.datastore.ngsi.reading.number_counts import (
     EXACT,
     MAX_CHARACTERS,
+    MAX_MERGED,
     MAX_NUMBERS,
+    MergedCounts,
     NumberCounts,
     count_numbers,
-    find_percentile,
 )
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-1000, max_value=1000)
@@ -25,6 +26,13 @@ def count(numbers: Sequence[Decimal]) -> NumberCounts:
     return count_numbers(len(numbers), Counter(numbers))
 
 
+def merge(parts: Iterable[NumberCounts]) -> MergedCounts:
+    merged = MergedCounts()
+    for part in parts:
+        merged.add(part)
+    return merged
+
+
 @given(
     parts=st.lists(st.lists(NUMBERS, max_size=20), min_size=1, max_size=5),
     percentile=st.integers(0, 100).map(Decimal),
@@ -32,7 +40,7 @@ def count(numbers: Sequence[Decimal]) -> NumberCounts:
 def test_percentiles_of_few_numbers_are_those_of_the_numbers(
     parts: list[list[Decimal]], percentile: Decimal
 ) -> None:
-    found = find_percentile([count(part) for part in parts], percentile)
+    found = merge(count(part) for part in parts).find(percentile)
     expected = percentile_of([each for part in parts for each in part], percentile)
     assert (found.value, found.error) == (expected, EXACT)
 
@@ -47,7 +55,7 @@ def test_percentiles_of_many_numbers_are_within_their_error(
     counts = count(values)
     assert len(counts.numbers) <= MAX_NUMBERS
     for percentile in map(Decimal, (0, 1, 50, 99, 100)):
-        found = find_percentile([counts, counts], percentile)
+        found = merge([counts, counts]).find(percentile)
         expected = percentile_of(values * 2, percentile)
         assert found.value is not None
         assert expected is not None
@@ -71,3 +79,40 @@ def test_numbers_that_fit_in_no_way_are_counted_as_they_are() -> None:
     values = [Decimal(n).scaleb(place) for n in range(1, 10) for place in range(-60, 60)]
     counts = count(values)
     assert (counts.error, counts.is_small, len(counts.numbers)) == (EXACT, False, 1080)
+
+
+def test_a_period_holds_few_numbers_of_a_counter_that_always_rises() -> None:
+    """Each of its hours has numbers of its own, as those of a meter of energy have."""
+    values = [Decimal(number) / 4 for number in range(40 * MAX_NUMBERS)]
+    merged, most = MergedCounts(), 0
+    for start in range(0, len(values), MAX_NUMBERS):
+        part = count(values[start : start + MAX_NUMBERS])
+        assert part.error == EXACT
+        merged.add(part)
+        most = max(most, len(merged))
+    assert (most, len(merged)) == (MAX_MERGED, 2_201)
+    for percentile in map(Decimal, (0, 1, 50, 99, 100)):
+        found, expected = merged.find(percentile), percentile_of(values, percentile)
+        assert found.value is not None
+        assert expected is not None
+        assert found.error == Decimal("0.005")
+        assert abs(found.value - expected) <= found.error * expected
+
+
+def test_numbers_of_all_sizes_that_are_rounded_twice_are_within_the_error_of_both() -> None:
+    values = [
+        sign * Decimal(f"{n}.5").scaleb(place)
+        for place in range(-120, 120, 3)
+        for n in range(1, 400)
+        for sign in (-1, 1)
+    ]
+    merged = MergedCounts()
+    for start in range(0, len(values), 798):
+        merged.add(count(values[start : start + 798]))
+    assert len(merged) <= MAX_MERGED
+    for percentile in map(Decimal, range(101)):
+        found, expected = merged.find(percentile), percentile_of(values, percentile)
+        assert found.value is not None
+        assert expected is not None
+        assert found.error == Decimal("0.05525")
+        assert abs(found.value - expected) <= found.error * abs(expected)

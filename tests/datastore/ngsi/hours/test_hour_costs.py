@@ -1,6 +1,8 @@
 """The calls and units of aggregates by kept hours; docs/ngsi.md has the same table."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -17,6 +19,7 @@ from penstock.datastore.ngsi.hours import reader as hour_reader
 from penstock.datastore.ngsi.hours.busy_hours import BusyHours
 from penstock.datastore.ngsi.hours.generations import HourDeletion, HourOfEvents
 from penstock.datastore.ngsi.hours.hour_keeper import SERIES_SAMPLES, HourKeeper
+from penstock.datastore.ngsi.hours.kept_hours import HOURS, MINUTES, NUMBERS, Detail, KeptParts
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
 from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period, Width
@@ -24,6 +27,7 @@ from penstock.datastore.ngsi.reading.series import TimeSpan
 from penstock.datastore.ngsi.rows import Event, items_of
 from penstock.datastore.ngsi.run_log import SINK_CALLER
 from penstock.datastore.table.instrumentation import MeteredTable, Units
+from penstock.datastore.table.port import Attributes
 from tests.datastore.ngsi.hours.hour_worlds import CAR
 from tests.datastore.ngsi.sample_sinks import SinkWorld
 from tests.datastore.ngsi.test_repository import reader
@@ -105,6 +109,36 @@ async def test_minutes_and_numbers_of_a_kept_month_cost_so_much(
     await read_month(world, of)
     kept, samples, account = await read_month(world, of, how)
     assert (samples.calls, kept.calls, kept.rcu, account.owed - 100) == (1, 3, rcu, owed)
+
+
+@on_sqlite
+@pytest.mark.parametrize("detail", [HOURS, MINUTES, NUMBERS], ids=["hours", "minutes", "numbers"])
+async def test_each_day_of_a_kept_month_is_read_in_another_turn_of_the_loop(
+    world: SinkWorld, detail: Detail[object]
+) -> None:
+    of = await store_month(world)
+    await read_month(world, of)
+    turns, unpacked, read = 0, list[int](), dict[int, int]()
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def unpack(item: Attributes) -> Mapping[int, KeptParts[object]]:
+        unpacked.append(turns)
+        return detail.unpack(item)
+
+    _, reading = await reader(world).hours.begin(of, MONTH)
+    assert reading is not None
+    counting = asyncio.create_task(count_turns())
+    async with aclosing(reading.read(replace(detail, unpack=unpack))) as parts:
+        async for second, _ in parts:
+            read.setdefault(second // 86_400, turns)
+    counting.cancel()
+    assert (len(unpacked), len(read)) == (31, 31)
+    assert (len({*unpacked}), len({*read.values()})) == (31, 31)
 
 
 @on_sqlite
