@@ -47,6 +47,12 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SHOWN = """() => [...document.querySelectorAll("*")].map(
   (one) => (one.checkVisibility({ visibilityProperty: true }) ? one.tagName : "")).join(" ")"""
 STYLES = ROOT / "console" / "app" / "style.css"
+ADD_BUTTONS = """(tones) => document.querySelector("main").append(...tones.map((tone) => {
+  const button = document.createElement("button");
+  button.className = `button ${tone}`;
+  button.textContent = tone;
+  return button;
+}))"""
 LINES = "(element) => new Set([...element.getClientRects()].map(({ y }) => y)).size"
 OVERFLOWS = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
@@ -102,6 +108,33 @@ async def test_axe_finds_a_faint_text_in_the_dark(visit: Visit) -> None:
     await page.evaluate("() => document.documentElement.style.setProperty('--text', '#333d46')")
     (fault,) = await find_faults(page, RULES_OF_COLOURS)
     assert fault.startswith("color-contrast: ")
+
+
+async def test_what_the_pointer_rests_on_can_be_read_in_each_theme(visit: Visit) -> None:
+    page = await open_console(visit)
+    await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
+    tones = sorted(set(re.findall(r"\.button\.(\w+)", STYLES.read_text(encoding="utf-8"))))
+    assert {"primary", "danger", "quiet"} <= set(tones)
+    await page.evaluate(ADD_BUTTONS, tones)
+    assert await rest_on_everything(visit) > len(tones)
+    for theme in THEMES:
+        await page.emulate_media(color_scheme=theme)
+        assert (theme, await find_faults(page, RULES_OF_COLOURS)) == (theme, [])
+
+
+async def rest_on_everything(visit: Visit) -> int:
+    """Show each link and button as if the pointer rested on it; return their number."""
+    browser = await visit.context.new_cdp_session(visit.page)
+    await browser.send("DOM.enable")
+    await browser.send("CSS.enable")
+    root = (await browser.send("DOM.getDocument"))["root"]["nodeId"]
+    wanted = {"nodeId": root, "selector": "a, button"}
+    nodes: list[int] = (await browser.send("DOM.querySelectorAll", wanted))["nodeIds"]
+    for node in nodes:
+        await browser.send(
+            "CSS.forcePseudoState", {"nodeId": node, "forcedPseudoClasses": ["hover"]}
+        )
+    return len(nodes)
 
 
 async def test_a_narrow_window_has_a_low_header_and_keeps_words_whole(visit: Visit) -> None:
