@@ -83,6 +83,7 @@ async def test_names_are_found_by_their_beginning(visit: Visit) -> None:
     await expect(without).to_be_visible()
     await page.get_by_label("Name begins with").fill("nothing is called so")
     await expect(page.get_by_role("heading", name="No pipeline is like this")).to_be_visible()
+    await expect(page.get_by_text("choose another group: this is what /usa sees.")).to_be_visible()
     assert_quiet(visit)
 
 

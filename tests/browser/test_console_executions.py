@@ -155,9 +155,8 @@ async def test_an_execution_shows_its_pins_and_gives_its_files(visit: Visit) -> 
     rows = [{"miles": 10}, {"miles": "far"}]
     made = (await ask(page, CREATE, input={**given, "rows": rows}))["execution"]["id"]
     await go_to(visit, path_of("executions", made))
-    await expect(page.get_by_role("region", name="Pins").get_by_role("listitem")).to_have_text(
-        "calculation miles_to_kilometres, version 1"
-    )
+    used = page.get_by_role("region", name="What it used").get_by_role("listitem")
+    await expect(used).to_have_text("calculation miles_to_kilometres, version 1")
     got = {}
     for name in ("Input", "Output", "Rejected rows"):
         link = page.get_by_role("link", name=re.compile(f"^{name}"))

@@ -18,6 +18,8 @@ from tests.browser.console import (
     path_of,
     sign_in,
 )
+from tests.browser.test_console_editor import CREATE as CREATE_PIPELINE
+from tests.browser.test_console_executions import CREATE as CREATE_EXECUTION
 from tests.install import skip_reason
 
 pytestmark = [
@@ -114,6 +116,28 @@ async def test_rows_are_narrowed_to_values_and_totals_stand_for_each_of_them(vis
     await page.get_by_label("is", exact=True).fill("-1")
     await page.get_by_role("button", name="Narrow").click()
     await expect(page.get_by_role("heading", name="No rows", exact=True)).to_be_visible()
+    assert await find_faults(page) == []
+    assert_quiet(visit)
+
+
+async def test_a_row_names_the_versions_that_made_it(visit: Visit) -> None:
+    page = await sign_in(visit)
+    output = {"index": 0, "key": "km", "type": "NUMBER"}
+    transform = {"index": 0, "formula": "#miles_to_kilometres(:miles)", "outputs": [output]}
+    transformer = {
+        "parameters": [{"index": 0, "key": "miles", "type": "NUMBER", "required": True}],
+        "transforms": [transform],
+        "rows": {"key": ["km"]},
+    }
+    given = {"group": "/usa", "name": "console:pinned", "transformer": transformer}
+    made = (await ask(page, CREATE_PIPELINE, input=given))["pipeline"]["id"]
+    run = {"pipelineId": made, "mode": "INLINE", "rows": [{"miles": 10}]}
+    assert (await ask(page, CREATE_EXECUTION, input=run))["execution"]["id"]
+    await go_to(visit, path_of("pipelines", made, "/rows"))
+    await page.get_by_role("button", name=re.compile("^Why")).click()
+    explained = page.get_by_role("region", name="Explanation")
+    used = explained.get_by_role("region", name="What it used").get_by_role("listitem")
+    await expect(used).to_have_text("calculation miles_to_kilometres, version 1")
     assert await find_faults(page) == []
     assert_quiet(visit)
 

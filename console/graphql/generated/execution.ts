@@ -17,14 +17,14 @@ import type {
 } from "./types";
 
 export const ExecutionDetails: Operation<ExecutionDetailsQuery, ExecutionDetailsQueryVariables> = {
-  id: "51315c82f13c1ccda508cb6534c2de0ee73d5d4b448bd8241ee20b857beb8a06",
+  id: "05801fde4de8ea0d70a8637bffd9d5df1d478beefb8f25481455dd9d2021a4f5",
   name: "ExecutionDetails",
 };
 export const ExecutionLive: Operation<
   ExecutionLiveSubscription,
   ExecutionLiveSubscriptionVariables
 > = {
-  id: "9b8ef670181988db3cb6ca5a75484c8f5f767c60519cfbf49b58512bd3be9100",
+  id: "76361a0cbde14cb4313bbc528cf610f651376c0f2263296153d0dedea790486f",
   name: "ExecutionLive",
 };
 export const PinnedTransforms: Operation<PinnedTransformsQuery, PinnedTransformsQueryVariables> = {

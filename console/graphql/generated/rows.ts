@@ -33,7 +33,7 @@ export const RowHistory: Operation<RowHistoryQuery, RowHistoryQueryVariables> = 
   name: "RowHistory",
 };
 export const RowExplanation: Operation<RowExplanationQuery, RowExplanationQueryVariables> = {
-  id: "a5891fbe72fd32328c2a3228a0b952432e42ed5f75a4953afb61cd5d600099e2",
+  id: "a82bb0b490df6e84339156be5b83d140aa360442d1c960b0e27a2a8b16cb6099",
   name: "RowExplanation",
 };
 export const WithdrawRow: Operation<WithdrawRowMutation, WithdrawRowMutationVariables> = {

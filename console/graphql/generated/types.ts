@@ -1441,6 +1441,10 @@ export type FindDatasetQuery = {
   referenceDatasetByName: { id: string; name: string; owner: string; version: number } | null;
 };
 
+export type UsedVersionsFragment = {
+  pins: Array<{ kind: string; id: string; version: number; name: string }>;
+};
+
 export type ExplainedRowFragment = {
   row: number;
   input: unknown;
@@ -3163,8 +3167,8 @@ export type ExecutionFactsFragment = {
     groups: Array<string>;
     transformer: { rows: { key: Array<string> } | null };
   };
-  pins: Array<{ kind: string; id: string; version: number; name: string }>;
   reusedFrom: { id: string; createdAt: string } | null;
+  pins: Array<{ kind: string; id: string; version: number; name: string }>;
 };
 
 export type ExecutionDetailsQueryVariables = Exact<{
@@ -3238,8 +3242,8 @@ export type ExecutionDetailsQuery = {
       groups: Array<string>;
       transformer: { rows: { key: Array<string> } | null };
     };
-    pins: Array<{ kind: string; id: string; version: number; name: string }>;
     reusedFrom: { id: string; createdAt: string } | null;
+    pins: Array<{ kind: string; id: string; version: number; name: string }>;
   } | null;
 };
 
@@ -3285,8 +3289,8 @@ export type ExecutionLiveSubscription = {
       groups: Array<string>;
       transformer: { rows: { key: Array<string> } | null };
     };
-    pins: Array<{ kind: string; id: string; version: number; name: string }>;
     reusedFrom: { id: string; createdAt: string } | null;
+    pins: Array<{ kind: string; id: string; version: number; name: string }>;
   };
 };
 
@@ -4359,6 +4363,10 @@ export type RowExplanationQuery = {
               }>;
             };
           }>;
+        };
+        execution: {
+          id: string;
+          pins: Array<{ kind: string; id: string; version: number; name: string }>;
         };
       }
     | { id: string }

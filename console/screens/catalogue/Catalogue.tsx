@@ -200,6 +200,7 @@ export default function Catalogue({ kind }: { kind: Kind }) {
             <NothingFound
               kind={kind}
               isFiltered={NARROWING.some((name) => search.has(name))}
+              seenBy={scope.group ?? yours}
               isWhole={scope.below}
               mayMake={mayMake}
             />
@@ -302,19 +303,22 @@ function EntryCard({ entry, path }: { entry: Entry; path: string }) {
 interface NothingFoundProps {
   kind: Kind;
   isFiltered: boolean;
+  /** The group whose list this is. */
+  seenBy: string | null | undefined;
   /** Whether the groups below are searched too. */
   isWhole: boolean;
   /** Whether the caller's roles allow to make any. */
   mayMake: boolean;
 }
 
-function NothingFound({ kind, isFiltered, isWhole, mayMake }: NothingFoundProps) {
+function NothingFound({ kind, isFiltered, seenBy, isWhole, mayMake }: NothingFoundProps) {
   const { title, one, command } = KINDS[kind];
   if (isFiltered) {
     return (
       <Empty title={`No ${one} is like this`}>
         <p>
-          Remove a part of the search above{isWhole ? "." : ", or look in the groups below too."}
+          Remove a part of the search above{isWhole ? "" : ", look in the groups below too"}, or
+          choose another group{seenBy ? `: this is what ${seenBy} sees.` : "."}
         </p>
       </Empty>
     );

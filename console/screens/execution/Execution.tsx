@@ -21,6 +21,7 @@ import { hasRole, mayRun } from "../../parts/roles";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
+import { UsedVersions } from "../../parts/UsedVersions";
 import { inputRowsOf } from "./inputRows";
 import { OutputPreview } from "./OutputPreview";
 import { RejectedRows } from "./RejectedRows";
@@ -128,7 +129,7 @@ function Shown({ execution }: { execution: Details }) {
           at={execution.createdAt}
         />
       ) : null}
-      <Pins execution={execution} />
+      <UsedVersions pins={execution.pins} />
       <History execution={execution} />
     </>
   );
@@ -340,22 +341,6 @@ function InlineResults({ results, times, hasTable }: InlineResultsProps) {
           ))}
         </ul>
       ) : null}
-    </section>
-  );
-}
-
-function Pins({ execution }: { execution: Details }) {
-  if (execution.pins.length === 0) return null;
-  return (
-    <section className="stack tight" aria-label="Pins">
-      <h2>What it used</h2>
-      <ul className="pills">
-        {execution.pins.map(({ kind, id, version, name }) => (
-          <li key={id} className="pill">
-            <b>{kind === "C" ? "calculation" : "dataset"}</b> {name}, version {version}
-          </li>
-        ))}
-      </ul>
     </section>
   );
 }

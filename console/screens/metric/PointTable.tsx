@@ -13,10 +13,14 @@ interface PointTableProps {
   nameOf: (point: Point) => string;
   every: Every;
   metric: ShownMetric;
+  /** The group whose rows count, if not all do. */
+  within: string | null;
+  onNarrow: (group: string) => void;
 }
 
 /** The values as a table; each opens to the rows that it is made of. */
-export function PointTable({ points, nameOf, every, metric }: PointTableProps) {
+export function PointTable(props: PointTableProps) {
+  const { points, nameOf, every, metric, within, onNarrow } = props;
   const [open, setOpen] = useState<string | null>(null);
   const hasNames = points.some((point) => nameOf(point) !== "");
   return (
@@ -45,7 +49,11 @@ export function PointTable({ points, nameOf, every, metric }: PointTableProps) {
                 <Fragment key={key}>
                   <tr>
                     <td>{formatStart(point.start, every)}</td>
-                    {hasNames ? <td>{nameOf(point)}</td> : null}
+                    {hasNames ? (
+                      <td>
+                        <PartName point={point} name={nameOf(point)} {...{ within, onNarrow }} />
+                      </td>
+                    ) : null}
                     <td className="number">
                       <Digits value={point.value ?? ""} />
                     </td>
@@ -75,6 +83,18 @@ export function PointTable({ points, nameOf, every, metric }: PointTableProps) {
         </table>
       </div>
     </details>
+  );
+}
+
+type PartNameProps = Pick<PointTableProps, "within" | "onNarrow"> & { point: Point; name: string };
+
+/** The part of a point; a group leads to the parts that it is made of. */
+function PartName({ point: { group }, name, within, onNarrow }: PartNameProps) {
+  if (!group || group === within) return name;
+  return (
+    <button type="button" className="button quiet" onClick={() => onNarrow(group)}>
+      {name}
+    </button>
   );
 }
 

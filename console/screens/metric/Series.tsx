@@ -1,3 +1,4 @@
+import { announce } from "../../app/announcement";
 import { useAnswer, useShownWith } from "../../app/queries";
 import { MetricSeries } from "../../graphql/generated/metric";
 import type { MetricBreakdown, MetricSeriesQuery } from "../../graphql/generated/types";
@@ -39,6 +40,10 @@ export function Series({ metric }: { metric: ShownMetric }) {
     const source = typeof input === "number" ? metric.inputs[input] : undefined;
     return source ? nameOfInput(source) : (group ?? "");
   };
+  const narrow = (group: string) => {
+    change({ group }, { isStep: true });
+    announce(`Only ${group} is shown now. The browser’s back button returns to your own choice.`);
+  };
   const unit = metric.unit ? `${metric.name}, ${metric.unit}` : metric.name;
   return (
     <section className="stack" aria-label="Values">
@@ -47,7 +52,11 @@ export function Series({ metric }: { metric: ShownMetric }) {
         aria-label="Which values"
         onSubmit={(event) => event.preventDefault()}
       >
-        <GroupField value={filter.group ?? ""} onChange={(group) => change({ group })} />
+        <GroupField
+          value={filter.group ?? ""}
+          placeholder="all that you see"
+          onChange={(group) => change({ group })}
+        />
         <SpanField
           span={typed}
           isUtc
@@ -85,7 +94,14 @@ export function Series({ metric }: { metric: ShownMetric }) {
                 <p className="muted">You do not see all inputs. The others do not count.</p>
               )}
               <TimeBars label={unit} every={shown} series={series} />
-              <PointTable points={points} nameOf={nameOf} every={shown} metric={metric} />
+              <PointTable
+                points={points}
+                nameOf={nameOf}
+                every={shown}
+                metric={metric}
+                within={filter.group}
+                onNarrow={narrow}
+              />
             </>
           );
         }}

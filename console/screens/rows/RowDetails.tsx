@@ -13,6 +13,7 @@ import { useFocusAtFirst } from "../../parts/focus";
 import { readForm } from "../../parts/forms";
 import { Time } from "../../parts/marks";
 import { Answered, Problem } from "../../parts/state";
+import { UsedVersions } from "../../parts/UsedVersions";
 import { textOf, type RowOutput } from "./rowOutputs";
 import type { ShownRow } from "./RowTable";
 
@@ -47,7 +48,12 @@ function Explained({ id, outputs }: Pick<RowDetailsProps, "outputs"> & { id: str
       <Answered query={query} what="the explanation">
         {({ node }) => {
           if (!node || !("explanation" in node)) return <p className="muted">It is gone.</p>;
-          return <ExplainedRow explanation={node.explanation} names={names} times={times} />;
+          return (
+            <>
+              <ExplainedRow explanation={node.explanation} names={names} times={times} />
+              <UsedVersions pins={node.execution.pins} heading="h3" />
+            </>
+          );
         }}
       </Answered>
     </section>

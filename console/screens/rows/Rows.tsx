@@ -92,7 +92,11 @@ function KeptRowsOf({ pipeline, keys }: { pipeline: Keeper; keys: readonly strin
         aria-label="Which rows"
         onSubmit={(event) => event.preventDefault()}
       >
-        <GroupField value={filter.group ?? ""} onChange={(group) => change({ group })} />
+        <GroupField
+          value={filter.group ?? ""}
+          placeholder="all that you see"
+          onChange={(group) => change({ group })}
+        />
         <BelowField checked={filter.below} />
         {hasTime ? (
           <>
