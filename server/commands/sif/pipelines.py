@@ -18,6 +18,7 @@ MOST_KEYS: Final = 5
 _assignment: Final = re.compile(
     r"^[ \t]*ASSIGN_TO_GROUP[ \t]*\((?P<inner>.*)\)[ \t]*$", re.IGNORECASE | re.MULTILINE
 )
+_writable: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _mention: Final = re.compile(r"\bASSIGN_TO_GROUP\b", re.IGNORECASE)
 
 
@@ -41,17 +42,26 @@ class SifPipeline(NamedTuple):
 
     def carrying_transformer(self) -> dict[str, Any]:
         """Return the transformer that takes the values of the outputs as they are."""
+        keys = self._parameter_keys()
         parameters = [
             {
                 "index": n,
-                "key": f"v{n}",
+                "key": keys[n],
                 "label": output["key"],
                 # A time of SIF is sent as epoch milliseconds, which are what a formula gives.
                 "type": "NUMBER" if output["type"] == "TIMESTAMP" else output["type"],
             }
             for n, output in enumerate(self.outputs)
         ]
-        return self._transformer(parameters, [f":v{n}" for n in range(len(self.outputs))])
+        return self._transformer(parameters, [f":{key}" for key in keys])
+
+    def _parameter_keys(self) -> list[str]:
+        """Return keys for the values of the outputs: their own, if each can be written `:key`."""
+        keys = [str(output["key"]) for output in self.outputs]
+        are_distinct = len({key.casefold() for key in keys}) == len(keys)
+        if are_distinct and all(map(_writable.fullmatch, keys)):
+            return keys
+        return [f"v{n}" for n in range(len(keys))]
 
     def _transformer(
         self, parameters: list[dict[str, Any]], formulas: Sequence[str]

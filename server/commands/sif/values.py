@@ -102,7 +102,7 @@ class SifValues:
         count = 0
         with target.open("w", encoding="utf-8", newline="") as file:
             lines = csv.writer(file)
-            lines.writerow([f"v{n}" for n in range(len(names))])
+            lines.writerow(names)
             for row in self._rows(id, execution):
                 values = {**row.values, **dict(zip(pipeline.keys, row.keys, strict=False))}
                 values |= {pipeline.time or "": row.date, pipeline.group or "": row.group}

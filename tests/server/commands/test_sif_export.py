@@ -93,6 +93,25 @@ def test_a_line_that_assigns_a_group_becomes_the_output_of_the_group() -> None:
     assert rows == {"key": ["group", "time", "name"], "time": "time", "group": "group"}
 
 
+@pytest.mark.parametrize(
+    ("key", "parameters"),
+    [
+        ("kWh", ["time", "kWh"]),
+        ("energy of a month", ["v0", "v1"]),
+        ("TIME", ["v0", "v1"]),
+        ("énergie", ["v0", "v1"]),
+    ],
+)
+def test_values_are_carried_by_the_names_of_outputs_that_a_formula_can_write(
+    key: str, parameters: list[str]
+) -> None:
+    found = read_pipeline(pipeline(TIME, transform(1, ":x", key), type="data"))
+    carrying = found.carrying_transformer()
+    assert [one["key"] for one in carrying["parameters"]] == parameters
+    assert [one["label"] for one in carrying["parameters"]] == ["time", key]
+    assert [one["formula"] for one in carrying["transforms"]] == [f":{one}" for one in parameters]
+
+
 def test_rows_without_an_assignment_belong_to_the_owner() -> None:
     found = for_owner(read_pipeline(pipeline(TIME, transform(1, ":x", "group"))), "/acme")
     assert (found.group, found.formulas[2]) == ("row group", "'/acme'")
@@ -174,7 +193,7 @@ def test_values_are_rows_of_the_executions_that_wrote_them(tmp_path: Path) -> No
     assert values.write_rows(item["id"], read, first, file) == 36
     assert values.write_rows(item["id"], read, second, file) == 1
     assert file.read_text() == (
-        "v0,v1,v2,v3,v4\n1751328000000,/acme/north,Bend,30250.500000,12705.210000\n"
+        "month,site,plant,kwh,co2e\n1751328000000,/acme/north,Bend,30250.500000,12705.210000\n"
     )
     assert (values.errors, values.orphans, values.count_rows(item["id"])) == (1, 1, 37)
     values.close()
