@@ -12,6 +12,8 @@ from penstock.transform.problems import InputRefused, TransformCode
 BOM: Final = "\ufeff"
 SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical lines"}
 
+JSON_STARTS: Final = ("[", "{")
+
 
 class FileForm(NamedTuple):
     """The form of a file: its separator, its headings, and its encoding.
@@ -150,6 +152,8 @@ def _places(
 def _unknown_column(heading: str, columns: Sequence[Column]) -> InputRefused:
     known = ", ".join(_headings_for(range(len(columns)), columns)) or "none"
     message = f"no parameter is called {heading[:100]!r}; there are {known}"
+    if heading.lstrip()[:1] in JSON_STARTS:
+        message += ". The file begins as JSON does; it is read as CSV"
     return InputRefused(TransformCode.UNKNOWN_COLUMN, message, heading[:100])
 
 

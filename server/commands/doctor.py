@@ -17,6 +17,7 @@ from penstock.server.commands.checks.recount import RecountReport
 from penstock.server.commands.checks.recount import recount as recount_table
 from penstock.server.commands.checks.running_server import RunningServer, check_running_server
 from penstock.server.commands.checks.variables import check_variables
+from penstock.server.commands.client.graphql_client import check_address
 from penstock.server.commands.client.server_options import ServerOptions
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
@@ -61,7 +62,7 @@ def doctor(
     """
     if url is not None:
         proof = ServerOptions(url=url, token=token, data_dir=options.data_dir).read_profile().token
-        server = RunningServer(url.rstrip("/"), proof or "", origin)
+        server = RunningServer(check_address(url.rstrip("/")), proof or "", origin)
         return _report(asyncio.run(_run_checks(server, _RUNNING_CHECKS)), {})
     settings = options.settings()
     if recount or repair:

@@ -104,6 +104,12 @@ def test_texts_with_commas_quotes_and_newlines_survive() -> None:
             "no parameter is called 'weight'; there are 'distance', 'Fuel type'",
         ),
         (
+            '[{"distance": 1}]',
+            TransformCode.UNKNOWN_COLUMN,
+            '[{"distance": 1}]',
+            "'Fuel type'. The file begins as JSON does; it is read as CSV",
+        ),
+        (
             "distance,fuel,Fuel type",
             TransformCode.DUPLICATE_COLUMN,
             "fuel",

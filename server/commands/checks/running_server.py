@@ -37,7 +37,7 @@ async def check_running_server(server: RunningServer) -> Findings:
     async with httpx.AsyncClient(base_url=server.url, timeout=TIMEOUT_SECONDS) as http:
         try:
             health = await http.get("/healthz")
-        except (httpx.TransportError, httpx.InvalidURL) as error:
+        except httpx.TransportError as error:
             words = str(error) or type(error).__name__
             yield fail("server", f"{server.url}: {words}.", "Is this its address? Does it run?")
             return

@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 
 from penstock.server.commands.client.file_run import follow_execution
 from penstock.server.commands.client.find_by_name import find_by_name
-from penstock.server.commands.client.graphql_client import GraphQLClient
+from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
 from penstock.server.commands.client.listings import (
     FIRST_PAGE,
     PageOptions,
@@ -86,22 +86,28 @@ async def _list(
 
 async def _show(server: ServerOptions, id: str) -> CommandOutput:
     async with server.client() as client:
-        return print_fields(await _read(client, id))
+        return print_fields(await _execute(client, SHOW, id))
 
 
-async def _read(client: GraphQLClient, id: str) -> Any:
-    found = await client.execute(SHOW, id=id)
+async def _execute(client: GraphQLClient, operation: str, id: str) -> Any:
+    """Return the answer about an execution; raises CommandFailed, which names one that is none."""
+    try:
+        found = await client.execute(operation, id=id)
+    except AnsweredError as error:
+        if error.error_code != "NOT_FOUND":
+            raise
+        found = None
     if found is None:
-        raise CommandFailed(f"There is no execution {id}.")
+        raise CommandFailed(f"There is no execution {id!r}.")
     return found
 
 
 async def _follow(server: ServerOptions, id: str) -> CommandOutput:
     async with server.client() as client:
-        await _read(client, id)
+        await _execute(client, SHOW, id)
         with show_byte_progress(id) as report_progress:
             await follow_execution(client, id, None, report_progress)
-        found = await _read(client, id)
+        found = await _execute(client, SHOW, id)
     text, data, _, _ = print_fields(found)
     return CommandOutput(
         text, data, ExitCode.OK if found["state"] == "SUCCESS" else ExitCode.FAILED
@@ -110,5 +116,5 @@ async def _follow(server: ServerOptions, id: str) -> CommandOutput:
 
 async def _cancel(server: ServerOptions, id: str) -> CommandOutput:
     async with server.client() as client:
-        cancelled = (await client.execute(CANCEL, id=id))["execution"]
+        cancelled = (await _execute(client, CANCEL, id))["execution"]
     return CommandOutput(f"{cancelled['id']} is {cancelled['state'].lower()}.", cancelled)

@@ -19,6 +19,10 @@ EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) {
     explanation(row: 0) { parts { depth operator text evaluated value { text } } }
   } } }"""
 
+PARAMETERS = """query($name: String!, $group: GroupPath, $version: Int!) {
+  calculationByName(name: $name, group: $group) {
+    versionNumbered(version: $version) { parameters { key } } } }"""
+
 _VALUES_HELP = "The values of the parameters, such as distance=12.5."
 _GROUP_HELP = "Group that sees the calculation. By default that of the profile or the token."
 _NUMBER_HELP = "Number of the version to evaluate. By default the newest."
@@ -54,6 +58,8 @@ async def _explain(server: ServerOptions, name: str, given: dict[str, Any]) -> C
     wanted = {key: value for key, value in given.items() if value is not None}
     async with server.client() as client:
         answer = await client.execute(EVALUATE, input=wanted)
+        named = {"name": name, "group": given["group"], "version": answer["version"]}
+        _check_keys(name, given["rows"][0], await client.execute(PARAMETERS, **named))
     (value,) = answer["values"]
     blocks = (
         [f"{name} = {_format_part(value)}"],
@@ -68,6 +74,14 @@ async def _explain(server: ServerOptions, name: str, given: dict[str, Any]) -> C
 def _list_datasets(answer: Any) -> list[str]:
     used = ", ".join(f"{one['name']} (version {one['version']})" for one in answer["datasets"])
     return [f"looked up in {used}"] if used else []
+
+
+def _check_keys(name: str, row: dict[str, str], calculation: Any) -> None:
+    """Refuse a key that names no parameter: the server would evaluate the row without it."""
+    known = [one["key"] for one in calculation["versionNumbered"]["parameters"]]
+    if unknown := [key for key in row if key not in known]:
+        words = f"{name} has no parameter {unknown[0]!r}; there are {', '.join(known) or 'none'}."
+        raise CommandFailed(words, code=ExitCode.USAGE)
 
 
 def _list_parts(answer: Any) -> list[str]:

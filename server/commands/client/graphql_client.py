@@ -1,6 +1,7 @@
 """A client of one running server, whose failures are sentences for the person at the terminal."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Self
@@ -11,6 +12,9 @@ from penstock.server.commands.client.run_files import open_result
 from penstock.server.core.command_output import CommandFailed, ExitCode
 
 TIMEOUT_SECONDS = 60.0
+LAST_PORT = 65_535
+WITHOUT_TLS = "WRONG_VERSION_NUMBER"
+"""The word of OpenSSL for an answer that is no TLS."""
 HOW_TO_NAME = "Name the server's address by --url, PENSTOCK_URL or a profile."
 
 
@@ -26,7 +30,7 @@ class GraphQLClient:
     """A GraphQL client of one server, with one token."""
 
     def __init__(self, url: str, token: str) -> None:
-        self._url = url.rstrip("/").removesuffix("/graphql") + "/graphql"
+        self._url = check_address(url.rstrip("/").removesuffix("/graphql")) + "/graphql"
         headers = {"authorization": f"Bearer {token}"}
         # Loading the certificates of the system takes a while.
         trusted = httpx.create_ssl_context()
@@ -52,7 +56,7 @@ class GraphQLClient:
             answer = await self._graphql_client.post(
                 self._url, json={"query": query, "variables": variables}
             )
-        except (httpx.TransportError, httpx.InvalidURL) as error:
+        except httpx.TransportError as error:
             raise _unreachable_server(self._url, error) from None
         return _root_value(self._graphql_answer(answer))
 
@@ -113,23 +117,38 @@ class GraphQLClient:
 def _root_value(answer: Any) -> Any:
     """Return the value of the one root field; raises AnsweredError for any error in the answer."""
     for error in answer.get("errors", ()):
-        raise AnsweredError(error["message"], error.get("extensions", {}).get("code"))
+        # Who typed the value knows nothing of the variable that carries it.
+        words = re.sub(r"^Variable '\$\w+' has invalid value: ", "", error["message"])
+        raise AnsweredError(words, error.get("extensions", {}).get("code"))
     (value,) = answer["data"].values()
     if isinstance(value, dict) and "code" in value and "message" in value:
         raise AnsweredError(value["message"], value["code"])
     return value
 
 
+def check_address(typed: str) -> str:
+    """Return the address of a server; raises CommandFailed if none can be there."""
+    try:
+        address = httpx.URL(typed)
+        is_one = address.scheme in ("http", "https") and address.host != ""
+        # What opens a connection to another port fails without a sentence.
+        is_one = is_one and (address.port is None or 0 < address.port <= LAST_PORT)
+    except httpx.InvalidURL:
+        is_one = False
+    if is_one:
+        return typed
+    words = f"{typed} is not an address such as http://127.0.0.1:8000. {HOW_TO_NAME}"
+    raise CommandFailed(words, code=ExitCode.USAGE)
+
+
 def _unreachable_server(url: str, error: Exception) -> CommandFailed:
     place = url.partition("?")[0]
-    if isinstance(error, httpx.ConnectError):
+    if isinstance(error, httpx.ConnectError) and WITHOUT_TLS in str(error):
+        words = f"{place} does not speak TLS: write http://, not https://. {HOW_TO_NAME}"
+    elif isinstance(error, httpx.ConnectError):
         words = f"Cannot connect to {place}: {error}. Does the server run? {HOW_TO_NAME}"
     elif isinstance(error, httpx.TimeoutException):
         words = f"{place} did not answer within {TIMEOUT_SECONDS:.0f} seconds."
-    elif isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
-        typed = place.removesuffix("/graphql")
-        words = f"{typed} is not an address such as http://127.0.0.1:8000. {HOW_TO_NAME}"
-        return CommandFailed(words, code=ExitCode.USAGE)
     else:
         words = f"{place}: {str(error) or type(error).__name__}"
     return CommandFailed(words, code=ExitCode.STORE)

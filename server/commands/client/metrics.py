@@ -4,6 +4,7 @@ import asyncio
 import csv
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from io import StringIO
 from typing import Annotated, Any, Final, Literal
@@ -108,9 +109,13 @@ def print_values(
     server: ServerOptions = LOCAL_SERVER,
 ) -> CommandOutput:
     """Print the values of a metric, given by name or id, over time."""
+    first, last = _parse_time(start, zone), _parse_time(end, zone)
+    if datetime.fromisoformat(first) >= datetime.fromisoformat(last):
+        words = f"--from {start} is not before --to {end}, which is exclusive."
+        raise CommandFailed(words, code=ExitCode.USAGE)
     wanted = {
-        "from": _parse_time(start, zone),
-        "to": _parse_time(end, zone),
+        "from": first,
+        "to": last,
         "every": every.upper(),
         "zone": zone,
         "group": rows_of,
@@ -149,13 +154,16 @@ async def _read_values(
 def _parse_time(text: str, zone: str) -> str:
     """Return a time with its zone: the start of a year, month or day by the clock of `zone`."""
     try:
+        clock = ZoneInfo(zone)
+    except (ValueError, KeyError, OSError):
+        words = f"{zone!r} is no time zone such as Europe/Berlin."
+        raise CommandFailed(words, code=ExitCode.USAGE) from None
+    with suppress(ValueError):
         if parts := _DATE.fullmatch(text):
             year, month, day = (int(part or 1) for part in parts.groups())
-            return datetime(year, month, day, tzinfo=ZoneInfo(zone)).isoformat()
+            return datetime(year, month, day, tzinfo=clock).isoformat()
         if datetime.fromisoformat(text).tzinfo is not None:
             return text
-    except (ValueError, KeyError, OSError) as error:
-        raise CommandFailed(f"{text!r} in {zone!r}: {error}.", code=ExitCode.USAGE) from None
     form = "such as 2025, 2025-01, 2025-01-31 or 2025-01-31T00:00:00Z"
     raise CommandFailed(f"{text!r} is no time {form}.", code=ExitCode.USAGE)
 

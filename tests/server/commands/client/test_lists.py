@@ -201,9 +201,11 @@ def test_times_of_a_metric_begin_by_the_clock_of_the_zone(terminal: Terminal) ->
 @pytest.mark.parametrize(
     ("start", "zone", "said"),
     [
-        ("2025-13", "UTC", "'2025-13' in 'UTC': month must be in 1..12."),
+        ("2025-13", "UTC", "'2025-13' is no time such as 2025, 2025-01, "),
+        ("yesterday", "UTC", "'yesterday' is no time such as 2025, 2025-01, "),
         ("2025-01-01T00:00:00", "UTC", "'2025-01-01T00:00:00' is no time such as"),
-        ("2025", "Mars/Base", "'2025' in 'Mars/Base': "),
+        ("2025", "Mars/Base", "'Mars/Base' is no time zone such as Europe/Berlin."),
+        ("2026", "UTC", "--from 2026 is not before --to 2026, which is exclusive."),
     ],
 )
 def test_a_time_that_makes_no_sense_is_named(
@@ -211,6 +213,11 @@ def test_a_time_that_makes_no_sense_is_named(
 ) -> None:
     options = ("--from", start, "--to", "2026", "--zone", zone)
     assert said in terminal.fail("metrics", "values", "emissions", *options, code=2)
+
+
+def test_a_group_without_a_slash_is_named_as_it_was_typed(terminal: Terminal) -> None:
+    said = terminal.fail("pipelines", "list", "--group", "usa")
+    assert said == "penstock: The group path 'usa' does not start with '/'.\n"
 
 
 def test_tags_are_listed_by_key_value_and_level(terminal: Terminal) -> None:
@@ -249,7 +256,7 @@ def test_executions_are_listed_shown_followed_and_cancelled(
 @pytest.mark.parametrize("command", ["show", "follow", "cancel"])
 def test_an_execution_that_is_not_there_is_missed(terminal: Terminal, command: str) -> None:
     said = terminal.fail("executions", command, "nope")
-    assert said == "penstock: There is no Execution with this id.\n"
+    assert said == "penstock: There is no execution 'nope'.\n"
 
 
 @pytest.mark.parametrize(
@@ -258,13 +265,18 @@ def test_an_execution_that_is_not_there_is_missed(terminal: Terminal, command: s
         ("http://127.0.0.1:1", "Cannot connect to http://127.0.0.1:1/graphql: ", 3),
         ("nonsense", "penstock: nonsense is not an address such as http://127.0.0.1:8000.", 2),
         ("http://a:x", "penstock: http://a:x is not an address such as http://127.0.0.1:8000.", 2),
+        ("http://a:99999", "penstock: http://a:99999 is not an address such as http://", 2),
+        ("http://", "penstock: http: is not an address such as http://127.0.0.1:8000.", 2),
+        ("ftp://127.0.0.1", "penstock: ftp://127.0.0.1 is not an address such as http://", 2),
+        ("https://{place}", "/graphql does not speak TLS: write http://, not https://.", 3),
         ("{server}/healthz", "answered 404, and not as GraphQL does.", 3),
     ],
 )
 def test_a_wrong_address_is_said_in_a_sentence(
     terminal: Terminal, server: Server, url: str, problem: str, code: int
 ) -> None:
-    said = terminal.fail("groups", "list", "--url", url.format(server=server.url), code=code)
+    typed = url.format(server=server.url, place=server.url.removeprefix("http://"))
+    said = terminal.fail("groups", "list", "--url", typed, code=code)
     assert problem in said
     assert "--url, PENSTOCK_URL or a profile" in said
     assert said.count("\n") == 1
@@ -287,6 +299,17 @@ def test_a_value_is_explained_part_by_part(terminal: Terminal) -> None:
     assert lines[-1] == "looked up in passenger_vehicles (version 1), vehicles (version 1)"
     told = terminal.read("explain", "vehicle_emissions", *row, "--group", "/usa/northwest")
     assert told["values"] == [{"type": "NUMBER", "text": "2.05437"}]
+
+
+@pytest.mark.parametrize("version", [(), ("--number", "1")])
+def test_a_value_of_no_parameter_is_named(terminal: Terminal, version: tuple[str, ...]) -> None:
+    row = ("vehicleType=bus", "pollutant=co2e", "distance=12.5", "pasengers=3")
+    options = ("--group", "/usa/northwest", *version)
+    said = terminal.fail("explain", "vehicle_emissions", *row, *options, code=2)
+    assert said == (
+        "penstock: vehicle_emissions has no parameter 'pasengers'; "
+        "there are vehicleType, pollutant, distance, passengers.\n"
+    )
 
 
 def test_a_version_is_explained_by_its_number_or_label(terminal: Terminal) -> None:
