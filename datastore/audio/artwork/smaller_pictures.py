@@ -1,6 +1,5 @@
 """Smaller pictures of covers, made by Pillow in threads at which users take turns."""
 
-import struct
 import warnings
 from functools import partial
 from importlib.util import find_spec
@@ -34,9 +33,6 @@ _THREADS: Final = TurnThreads("covers", 2, 1, WAITING)
 _JPEG: Final = b"\xff\xd8"
 _PASS: Final = b"\xff\xda"
 """The marker before a pass, which the data of passes cannot contain."""
-
-_BROKEN: Final = (OSError, ValueError, SyntaxError, struct.error)
-"""What Pillow raises for pictures that are damaged, or made to do damage."""
 
 
 class SmallerPicture(NamedTuple):
@@ -92,10 +88,17 @@ def _shrink(content: bytes, size: int) -> SmallerPicture | None:
             if max(width, height) <= size or width * height > MAX_PIXELS:
                 return None
             picture.draft("RGB", (size, size))
+            picture.load()
+            # A text of a PNG may have the name of anything that Pillow knows of a picture.
+            picture.info = {
+                name: known for name, known in picture.info.items() if not isinstance(known, str)
+            }
             is_opaque = picture.mode in _OPAQUE
             plain = picture.convert("RGB" if is_opaque else "RGBA")
-    except (*_BROKEN, Image.DecompressionBombError):
+    except Exception:  # the library may raise anything for a picture that is made to do damage
         return None
+    # Comments and profiles of any length would be written again.
+    plain.info.clear()
     plain.thumbnail((size, size), reducing_gap=2.0)
     made = BytesIO()
     if is_opaque:

@@ -127,6 +127,54 @@ async def test_pictures_are_made_smaller_within_bounds(
     assert found.media_type == f"image/{str(smaller.format).lower()}"
 
 
+def with_text(content: bytes, name: str, text: bytes, *, behind: bool) -> bytes:
+    """A PNG with a text of a name, before its pixels or behind them."""
+    chunk = b"tEXt" + name.encode() + b"\0" + text
+    framed = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    place = content.index(b"IEND" if behind else b"IDAT") - 4
+    return content[:place] + framed + content[place:]
+
+
+def with_comment(mode: str, comment: bytes) -> bytes:
+    made = BytesIO()
+    Image.new(mode, (600, 600)).save(made, "GIF", comment=comment)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "I;16", "RGB", "RGBA"])
+async def test_texts_that_have_the_names_of_what_pillow_knows_mean_nothing(mode: str) -> None:
+    plain = picture(600, 600, mode=mode)
+    expected, _ = await make_smaller(plain, 128, "ann")
+    assert expected is not None
+    for name in ("transparency", "icc_profile", "comment", "exif", "gamma", "dpi"):
+        for text in (b"", b"7", b"x" * 70_000):
+            for behind in (False, True):
+                content = with_text(plain, name, text, behind=behind)
+                assert (await make_smaller(content, 128, "ann"))[0] == expected
+
+
+async def test_a_smaller_picture_has_no_comment_and_no_profile() -> None:
+    expected, _ = await make_smaller(with_comment("L", b""), 128, "ann")
+    assert expected is not None
+    assert (await make_smaller(with_comment("L", b"c" * 70_000), 128, "ann"))[0] == expected
+    made, plain = BytesIO(), Image.new("RGBA", (600, 600))
+    plain.save(made, "PNG", icc_profile=b"p" * 70_000)
+    smaller, _ = await make_smaller(made.getvalue(), 128, "ann")
+    assert smaller is not None
+    assert "icc_profile" not in Image.open(BytesIO(smaller.content)).info
+
+
+@pytest.mark.parametrize("error", [TypeError, IndexError, RuntimeError, EOFError, KeyError])
+async def test_whatever_pillow_raises_means_that_a_picture_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Image.Image, "convert", fail)
+    assert (await make_smaller(picture(600, 600), 128, "ann"))[0] is None
+
+
 async def test_a_picture_that_takes_long_to_read_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
