@@ -28,6 +28,7 @@ pytestmark = [
 ]
 
 FIND = '{ pipelineByName(name: "energy:monthly", group: "/usa") { id } }'
+HIDDEN_HEIGHT = "({ scrollHeight, clientHeight }) => scrollHeight - clientHeight"
 FEBRUARY = "?from=2024-02-01T00:00:00.000Z&to=2024-03-01T00:00:00.000Z"
 
 
@@ -138,6 +139,10 @@ async def test_a_row_names_the_versions_that_made_it(visit: Visit) -> None:
     explained = page.get_by_role("region", name="Explanation")
     used = explained.get_by_role("region", name="What it used").get_by_role("listitem")
     await expect(used).to_have_text("calculation miles_to_kilometres, version 1")
+    # The page scrolls to its end, and nothing within the page.
+    await page.set_viewport_size({"width": 1280, "height": 400})
+    rows = page.get_by_role("region", name="Rows", exact=True)
+    assert await rows.evaluate(HIDDEN_HEIGHT) < 2
     assert await find_faults(page) == []
     assert_quiet(visit)
 

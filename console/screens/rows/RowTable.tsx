@@ -31,7 +31,12 @@ export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
         {() =>
           query.nodes && query.nodes.length > 0 ? (
             <>
-              <div className="card flush scroller" tabIndex={0} role="region" aria-label="Rows">
+              <div
+                className="card flush scroller whole"
+                tabIndex={0}
+                role="region"
+                aria-label="Rows"
+              >
                 <table className="one-line">
                   <thead>
                     <tr>
