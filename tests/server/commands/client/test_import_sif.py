@@ -125,7 +125,16 @@ def test_what_others_made_stays_and_later_values_are_reported(
         one for one in strings.read_text().splitlines(True) if "e00000000000000000002" not in one
     ]
     strings.write_text("".join(kept))
-    assert import_sif(server, data, export=export)["made"]["row"] == 36
+    activities = export / "activities" / "Activity.csv"
+    keyless = activities.read_text().replace(
+        "2025-12-01 00:00:00,Astoria,", "2025-12-01 00:00:00,,"
+    )
+    activities.write_text(keyless)
+    first = import_sif(server, data, export=export)
+    assert first["made"]["row"] == 35
+    name = "plant energy, execution 01hf0e00000000000000000001"
+    reason = "1 row was rejected; see the execution"
+    assert {"kind": "row", "name": name, "reason": reason} in first["left"]
     ask(
         server,
         data,
