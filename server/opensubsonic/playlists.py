@@ -14,6 +14,7 @@ from penstock.datastore.playlists.records import (
     Entry,
     Playlist,
 )
+from penstock.datastore.playlists.write import check_name
 from penstock.server.opensubsonic.answers import Fields, SubsonicCode, SubsonicError
 from penstock.server.opensubsonic.browsing import read_tracks, read_up_to, require_tracks
 from penstock.server.opensubsonic.call import Call
@@ -95,13 +96,17 @@ async def _read_entries(call: Call, playlist: Playlist) -> list[Entry]:
 async def create_playlist(call: Call) -> Fields:
     """Create a playlist, or replace the tracks of one, as players do to reorder it."""
     id, ids = call.parameters.get("playlistId"), call.parameters.all("songId")
+    name = call.parameters.get("name")
     _require_room(len(ids))
+    if name:
+        # A name that is refused when the tracks are replaced would come too late.
+        check_name(name)
     if id:
         playlist = await call.session.playlists.reading.one(id)
         _require_own_entries(playlist)
         await require_tracks(call, list(dict.fromkeys(ids)))
         await _replace_entries(call, playlist, ids)
-        if name := call.parameters.get("name"):
+        if name:
             await call.session.playlists.writing.rename(id, name)
     else:
         name = call.parameters.require("name")

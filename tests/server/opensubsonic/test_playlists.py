@@ -103,6 +103,7 @@ async def test_what_cannot_be_done_changes_nothing(
         ("createPlaylist", {}, 10),
         ("createPlaylist", {"name": "x", "songId": [songs["W"], foreign.id]}, 70),
         ("createPlaylist", {"name": "x" * 129}, 0),
+        ("createPlaylist", {"playlistId": id, "songId": songs["H"], "name": "x" * 129}, 0),
         ("createPlaylist", {"playlistId": theirs.id, "songId": songs["W"]}, 70),
         ("createPlaylist", {"playlistId": id, "songId": "nonsense"}, 70),
         ("updatePlaylist", {"playlistId": theirs.id, **new}, 70),
