@@ -4,16 +4,14 @@ Also the length of an Ogg file of Vorbis or Opus, computed from its first page a
 """
 
 import re
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from os import SEEK_END
 from struct import unpack_from
 from time import thread_time
 from typing import BinaryIO, Final, NamedTuple, cast
 
-from tinytag import TinyTag, TinyTagException
+from tinytag import TinyTag
 
 from penstock.datastore.audio import track_rules
 from penstock.datastore.audio.records import AudioFormat, Tags
@@ -141,12 +139,13 @@ def parse_tags(
             excerpt.seek(0)
             file = cast("BinaryIO", excerpt)
             found = TinyTag.get(file_obj=file, duration=not in_ogg, image=picture)
-            tags = _read_tags(found, title)
-    except (TinyTagException, OSError, struct.error) as error:
-        # The words of a library may be about this program, and it hides a TimeoutError.
+            tags, cover = _read_tags(found, title), found.images.any
+    except (MissingBlocks, BlockLimitExceeded):
+        raise
+    except Exception as error:  # the library may raise anything for a damaged file
+        # Its words may be about this program, and it hides a TimeoutError.
         raise UnreadableTags(TOO_LONG if thread_time() > until else DAMAGED) from error
     duration, rate = sound or (found.duration, found.samplerate)
-    cover = found.images.any
     return ParsedTags(
         tags=tags,
         duration_ms=round_number((duration or 0) * 1000) or 0,
@@ -209,4 +208,5 @@ def _read_year(text: str | None) -> int:
 
 def round_number(number: float | None) -> int | None:
     """Round a number of a header; None for one that no sound has, nor GraphQL can send."""
-    return round(number) if number and isfinite(number) and 0 < number < MAX_INT else None
+    # A whole number may be too large for a float, and is compared as it is.
+    return round(number) if number is not None and 0 < number < MAX_INT else None

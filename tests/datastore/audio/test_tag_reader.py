@@ -3,12 +3,14 @@
 import struct
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tinytag import TinyTag
 
 from penstock.datastore.audio.records import AudioFormat, Tags
 from penstock.datastore.audio.tags.partial_file import (
@@ -82,6 +84,34 @@ async def test_numbers_that_no_sound_has_are_unknown(rate: int, bits: int) -> No
     assert found.parsed.bitrate is None or 0 < found.parsed.bitrate < MAX_INT
     assert found.parsed.duration_ms >= 1
     assert round_number(5 * 2**40 * 8 / 1) is None
+
+
+def test_a_rate_of_any_size_is_read_or_unknown() -> None:
+    """AIFF has rates of 80 bits, some of which are far too large for a float."""
+    for exponent in range(0, 2**16, 127):
+        for mantissa, channels in product((0, 1, 2**63, 2**64 - 1), (0, 2)):
+            form = struct.pack(">4sIHIHHQ", b"COMM", 18, channels, 9, 16, exponent, mantissa)
+            chunks = b"AIFF" + form + struct.pack(">4sI", b"SSND", 8) + bytes(8)
+            content = struct.pack(">4sI", b"FORM", len(chunks)) + chunks
+            excerpt = PartialFile(len(content), {0: content}, 1)
+            tried = try_parse(excerpt, AudioFormat.AIFF, "t", picture=True, seconds=60)
+            assert tried.parsed is not None
+            rate = tried.parsed.sample_rate
+            assert rate is None or rate == mantissa * 2.0 ** (exponent - 0x3FFF - 63) // 1
+
+
+@pytest.mark.parametrize("error", [IndexError, OverflowError, RecursionError, AttributeError])
+def test_whatever_the_parser_raises_means_that_a_file_is_damaged(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail(**_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(TinyTag, "get", fail)
+    content = SOUNDS["wav"]
+    excerpt = PartialFile(len(content), {0: content}, 1)
+    tried = try_parse(excerpt, AudioFormat.WAV, "t", picture=True, seconds=60)
+    assert (tried.parsed, tried.reason) == (None, DAMAGED)
 
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
