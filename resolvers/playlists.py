@@ -72,6 +72,11 @@ async def create(
     return _renew_playlist(context, created)
 
 
+def draft_smart(context: Context, rule: PlaylistRule) -> Playlist:
+    """Make a smart playlist that is not stored, whose entries can be read."""
+    return context.session.playlists.writing.draft(rule)
+
+
 async def rename(context: Context, id: str, name: str, expected: int | None) -> Playlist:
     return _renew_playlist(
         context, await context.session.playlists.writing.rename(id, name, expected)

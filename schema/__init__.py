@@ -4,6 +4,7 @@ import strawberry
 from strawberry.schema.config import StrawberryConfig
 
 from penstock.schema.audio.artwork import ArtworkMutation
+from penstock.schema.audio.by_name import AudioNameQuery
 from penstock.schema.audio.listening_mutations import ListeningMutation
 from penstock.schema.audio.mutations import AudioMutation
 from penstock.schema.audio.old_storage_names import OldStorageMutation
@@ -12,6 +13,7 @@ from penstock.schema.audio.playlist_mutations import PlaylistMutation
 from penstock.schema.audio.playlists import Playlist, PlaylistQuery
 from penstock.schema.audio.queries import AudioQuery
 from penstock.schema.audio.renaming import RenamingMutation
+from penstock.schema.audio.rule_evaluation import RuleEvaluationQuery
 from penstock.schema.audio.storages import Storage, StorageMutation, StorageQuery
 from penstock.schema.audio.tracks import Album, Artist, Audio
 from penstock.schema.calculations.calculations import (
@@ -68,7 +70,9 @@ class Query(
     PipelineQuery,
     CalculationQuery,
     AudioQuery,
+    AudioNameQuery,
     PlaylistQuery,
+    RuleEvaluationQuery,
     StorageQuery,
     RunQuery,
     ReferenceDatasetQuery,

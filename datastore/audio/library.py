@@ -11,6 +11,7 @@ from penstock.datastore.audio.artwork.remove_covers import CoverRemover
 from penstock.datastore.audio.artwork.set_covers import CoverSetter
 from penstock.datastore.audio.browsing import LibraryBrowser
 from penstock.datastore.audio.buckets import BucketPool
+from penstock.datastore.audio.by_name import NameReader
 from penstock.datastore.audio.connections import BucketConnections
 from penstock.datastore.audio.edit_tracks import TrackEditor, TrackRemover
 from penstock.datastore.audio.endpoint_rules import PUBLIC, EndpointRules
@@ -48,6 +49,7 @@ class AudioLibrary:
     """The reads, lists, additions and changes of the caller's library, and its files."""
 
     reading: TrackReader
+    by_name: NameReader
     lists: LibraryLists
     browsing: LibraryBrowser
     adding: TrackAdder
@@ -76,6 +78,7 @@ class AudioLibrary:
         sources = buckets.sources(access, files)
         return cls(
             TrackReader(access),
+            NameReader(access),
             LibraryLists(access),
             LibraryBrowser(access),
             TrackAdder(access),

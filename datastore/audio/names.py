@@ -130,6 +130,11 @@ def album_place_of(album: Album) -> str:
     return f"{escape(sort_name(album.name))}:{album.id}"
 
 
+def place_of_title(name: str) -> str:
+    """The beginning of the positions of all albums of a name."""
+    return f"{escape(sort_name(name))}:{album_title(name)}"
+
+
 def place_of_album(name: str | None, id: str) -> str:
     """The position of an album in the list of albums, from its id and the tag of a track."""
     return f"{escape(sort_name(name or UNKNOWN_ALBUM))}:{id}"

@@ -16,6 +16,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.new_names import invisible_name_problems
 from penstock.datastore.audio import names
 from penstock.datastore.audio.browsing import LibraryBrowser
+from penstock.datastore.audio.by_name import NameReader
 from penstock.datastore.audio.edit_tracks import TrackEditor
 from penstock.datastore.audio.import_job import MAX_TURN_SECONDS
 from penstock.datastore.audio.imports.open_imports import MAX_JOBS, begin_library_job
@@ -92,10 +93,8 @@ class ThingRenamer:
     async def rename_genre(self, name: str, new_name: str) -> Job:
         """Begin a job that renames a genre, or merges it with the genre of the name."""
         _check_name(new_name, "newName")
+        await NameReader(self.access).genre(name)
         place = names.genre_place(name)
-        key = key_of_place(LISTED[RenamedKind.GENRE], self._user, place)
-        if key not in await read_rows(self.access.table, [key], consistent=True):
-            raise NotFound("There is no genre with this name.", ("name",))
         return await self._begin(
             Renaming(kind=RenamedKind.GENRE, place=place, name=new_name.strip())
         )
@@ -118,10 +117,6 @@ class ThingRenamer:
         (id,) = await LibraryBrowser(self.access).first_tracks([album.id])
         found = await TrackReader(self.access).many([] if id is None else [id])
         return next((track.album_mbid for track in found if isinstance(track, Audio)), None)
-
-    @property
-    def _user(self) -> str:
-        return self.access.caller.user_id
 
 
 def _check_name(name: str, path: str) -> None:

@@ -51,6 +51,11 @@ class PlaylistWriter:
             return await PlaylistReader(self.access).replayed_playlist(earlier.id)
         return playlist
 
+    def draft(self, rule: PlaylistRule) -> Playlist:
+        """Make a smart playlist that is not stored; raises Invalid for a rule that is wrong."""
+        rule.require_valid()
+        return msgspec.structs.replace(new_playlist(self.access, ""), rule=rule)
+
     async def rename(self, id: str, name: str, expected_version: int | None = None) -> Playlist:
         """Change the name in the header and in the member row."""
         check_name(name)

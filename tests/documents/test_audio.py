@@ -217,6 +217,47 @@ async def test_getting_artists(store: Store) -> None:
             await listener(store, BOB).browsing.artist(id)
 
 
+async def test_artist_by_name(store: Store) -> None:
+    """get an artist by name"""
+    library = await shelf(store)
+    (artist,) = await walk(library.lists.get_artists_by_user_id)
+    traced = TracedTable(store.table)
+    by_name = listener(replace(store, table=traced)).by_name
+    assert await by_name.artist(" ac/dc") == artist
+    assert traced.seen == (1, 0, 1)
+    with pytest.raises(NotFound):
+        await by_name.artist("AC")
+
+
+async def test_album_by_name(store: Store) -> None:
+    """get an album by its name and its artist"""
+    library = await shelf(store)
+    await library.adding.add(*draft("9", "t9", "Bon", album="Live"))
+    await library.adding.add(*draft("10", "t10", "AC/DC", album="Live at home"))
+    albums = {album_place_of(each): each for each in await walk(library.lists.get_album_by_user_id)}
+    traced = TracedTable(store.table)
+    by_name = listener(replace(store, table=traced)).by_name
+    for artist, count in (("ac/dc", 2), ("BON", 1)):
+        found = await by_name.album("LIVE", artist)
+        assert (found.count, albums[album_place_of(found)]) == (count, found)
+    assert traced.seen == (2, 0, 2)
+    for name, artist in (("Live", "AC"), ("Liv", "AC/DC"), ("Black", "Bon")):
+        with pytest.raises(NotFound):
+            await by_name.album(name, artist)
+
+
+async def test_genre_by_name(store: Store) -> None:
+    """get a genre by name"""
+    library = await shelf(store)
+    (genre,) = await walk(library.lists.genres)
+    traced = TracedTable(store.table)
+    by_name = listener(replace(store, table=traced)).by_name
+    assert await by_name.genre("rock") == genre
+    assert traced.seen == (1, 0, 1)
+    with pytest.raises(NotFound):
+        await by_name.genre("Roc")
+
+
 async def test_albums_of_an_artist(store: Store) -> None:
     """list the albums of an artist"""
     library = await shelf(store)

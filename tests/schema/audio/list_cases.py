@@ -86,6 +86,17 @@ AUDIO_LISTS: dict[str, Row] = {
         "title",
         TITLES[:3],
     ),
+    "entries of a rule": (
+        "EvaluatePlaylistRulePayload.entries",
+        (
+            'evaluatePlaylistRule(input: { rule: { filter: { genres: "rock" }, order: TITLE } })',
+            "...on EvaluatePlaylistRulePayload",
+            "entries",
+        ),
+        "",
+        "title",
+        TITLES[:3],
+    ),
     "an artist's albums": (
         "Artist.albums",
         (f'node(id: "{THE_BAND}")', "...on Artist", "albums"),

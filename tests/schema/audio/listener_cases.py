@@ -75,6 +75,7 @@ def documents_by_field(things: Things) -> Mapping[str, list[tuple[str, dict[str,
             for format in ("M3U8", "XSPF", "JSPF")
         ],
         "createPlaylist": [],
+        "evaluatePlaylistRule": [],
         "importPlaylist": [],
         "savePlayQueue": [],
         "renamePlaylist": [
@@ -153,6 +154,13 @@ LISTENERS_FAILURES: dict[tuple[str, str], Told] = {
         {"name": " "},
         "BAD_USER_INPUT",
         ["name"],
+        {},
+    ),
+    ("EvaluatePlaylistRuleResult", "ValidationProblem"): (
+        "evaluatePlaylistRule",
+        {"rule": {"order": "TITLE", "limit": 0}},
+        "BAD_USER_INPUT",
+        ["rule", "limit"],
         {},
     ),
     ("RenamePlaylistResult", "NotFound"): (

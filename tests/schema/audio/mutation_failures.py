@@ -241,6 +241,14 @@ def documents_by_field(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[s
         ],
         "albums": [("query($name: String) { albums(prefix: $name) { nodes { id name } } }", name)],
         "genres": [("query($name: String) { genres(prefix: $name) { nodes { name } } }", name)],
+        "artistByName": [("query($name: String!) { artistByName(name: $name) { id } }", name)],
+        "albumByName": [
+            (
+                "query($name: String!) { albumByName(name: $name, artistName: $name) { id } }",
+                name,
+            )
+        ],
+        "genreByName": [("query($name: String!) { genreByName(name: $name) { count } }", name)],
         "storages": [("{ storages { nodes { id } } }", {})],
         "addAudio": [
             (mutation("addAudio"), {"in": {"objectKey": theirs.object_key}}),

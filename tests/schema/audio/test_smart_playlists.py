@@ -122,6 +122,48 @@ async def test_a_wrong_rule_is_refused_with_the_places_of_its_problems(ask: Ask)
     assert await contents(ask.store.table) == before
 
 
+EVALUATE = """query($input: EvaluatePlaylistRuleInput!, $first: Int, $after: String) {
+  evaluatePlaylistRule(input: $input) { ...on EvaluatePlaylistRulePayload { entryCount durationMs
+    entries(first: $first, after: $after) { nodes { id title }
+      pageInfo { hasNextPage endCursor } } }
+    ...on ValidationProblem { code problems { path } } } }"""
+
+
+@pytest.mark.parametrize("order", ["MOST_PLAYED", "RANDOM"])
+async def test_a_rule_is_evaluated_before_it_is_kept(ask: Ask, order: str) -> None:
+    rule = {"filter": {"noneOf": [{"genres": ["rock"]}]}, "order": order, "limit": 3}
+    before = await contents(ask.store.table)
+    traced = TracedTable(ask.store.table)
+    counted = Ask(Store(traced, ask.store.clock))
+    variables = {"input": {"rule": rule}, "first": 2}
+    page = (await counted(EVALUATE, variables, ANN)).value
+    # All tracks with, where the order needs them, all annotations.
+    assert traced.seen[2] == (2 if order == "MOST_PLAYED" else 1)
+    assert await contents(ask.store.table) == before
+    assert page["entryCount"] == 3
+    info = page["entries"]["pageInfo"]
+    rest = (await ask(EVALUATE, {**variables, "after": info["endCursor"]}, ANN)).value
+    chosen = [*page["entries"]["nodes"], *rest["entries"]["nodes"]]
+    assert (info["hasNextPage"], rest["entries"]["pageInfo"]["hasNextPage"]) == (True, False)
+    if order == "MOST_PLAYED":
+        made = (await make(ask, rule))["playlist"]
+        listed = (await ask(ENTRIES, {"id": made["id"]}, ANN)).value
+        assert page["durationMs"] == listed["durationMs"]
+        assert chosen == [
+            {"id": one["id"], "title": one["title"]} for one in listed["entries"]["nodes"]
+        ]
+    assert len({one["id"] for one in chosen}) == 3
+
+
+async def test_every_problem_of_a_rule_is_told_before_it_is_kept(ask: Ask) -> None:
+    wrong = {"filter": {"fromYear": 2001, "toYear": 1999}, "order": "TITLE", "seed": "x"}
+    told = (await ask(EVALUATE, {"input": {"rule": wrong}}, ANN)).value
+    assert told == {
+        "code": "BAD_USER_INPUT",
+        "problems": [{"path": ["rule", "seed"]}, {"path": ["rule", "filter", "toYear"]}],
+    }
+
+
 async def test_a_request_chooses_the_entries_once(ask: Ask) -> None:
     made = (await make(ask, FOLK))["playlist"]
     traced = TracedTable(ask.store.table)
