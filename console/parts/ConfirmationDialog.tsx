@@ -7,16 +7,17 @@ interface ConfirmationDialogProps {
   title: string;
   /** The words of the button that goes on. */
   action: string;
+  tone?: "danger" | "primary";
   removal: { readonly error: unknown; readonly isPending: boolean };
   onConfirm: () => void;
   onClose: () => void;
-  /** What goes. */
+  /** What goes, or what becomes of it. */
   children: ReactNode;
 }
 
-/** The dialog before something small goes for ever: it can be kept instead. */
+/** The dialog before something small goes for ever, or changes at many places: it can be kept instead. */
 export function ConfirmationDialog(props: ConfirmationDialogProps) {
-  const { title, action, removal, onConfirm, onClose, children } = props;
+  const { title, action, tone = "danger", removal, onConfirm, onClose, children } = props;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     onConfirm();
@@ -30,7 +31,7 @@ export function ConfirmationDialog(props: ConfirmationDialogProps) {
           <button type="button" className="button" onClick={onClose}>
             Keep it
           </button>
-          <ActionButton tone="danger" isBusy={removal.isPending}>
+          <ActionButton tone={tone} isBusy={removal.isPending}>
             {action}
           </ActionButton>
         </div>

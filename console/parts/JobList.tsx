@@ -61,6 +61,9 @@ export function FollowedJob({ id }: { id: string }) {
   );
 }
 
+/** The kinds of jobs that can be cancelled: what they did until then stays, or is not seen. */
+const CANCELLABLE: readonly JobKind[] = ["IMPORT_AUDIO", "LOAD_DATASET", "RENAME_AUDIO"];
+
 function JobCard({ job, children }: { job: JobFactsFragment; children?: ReactNode }) {
   const client = useQueryClient();
   const cancel = useAction(CancelJob, (data) => payloadOf(data.cancelJob));
@@ -72,7 +75,7 @@ function JobCard({ job, children }: { job: JobFactsFragment; children?: ReactNod
         <span className="row middle">
           {formatName(job.kind)} <StateBadge state={job.state} />
         </span>
-        {isOpen && (job.kind === "IMPORT_AUDIO" || job.kind === "LOAD_DATASET") ? (
+        {isOpen && CANCELLABLE.includes(job.kind) ? (
           <button
             type="button"
             className="button danger"

@@ -1,5 +1,7 @@
 /** What holds a draft tells its reader nothing. */
-const UNSAID: ReadonlySet<string> = new Set(["", "transformer", "draft", "input"]);
+const UNSAID: ReadonlySet<string> = new Set(["", "transformer", "draft", "input", "rule", "filter"]);
+/** The words of the screens for what the API calls otherwise. */
+const SAID: Readonly<Record<string, string>> = { anyOf: "alternative", noneOf: "exception" };
 const PLURALS = /^(parameter|transform|output|formula|input)s$/;
 
 /**
@@ -14,7 +16,7 @@ export function describePath(path: string): string {
     if (/^\d+$/.test(part) && place > 0) {
       const list = words.pop() ?? "";
       words.push(`${list.replace(PLURALS, "$1")} ${Number(part) + first}`);
-    } else words.push(formatCamel(part));
+    } else words.push(SAID[part] ?? formatCamel(part));
   }
   // A transform has one output.
   return words.join(", ").replace(/(transform \d+), output 1/, "$1, output");

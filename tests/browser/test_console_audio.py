@@ -22,6 +22,7 @@ from tests.browser.console import (
     open_console,
     press_on,
     tab_to,
+    type_into,
 )
 from tests.install import skip_reason
 
@@ -268,7 +269,186 @@ async def test_an_uploaded_track_is_in_the_library_and_its_album_gets_and_loses_
     await expect(page.get_by_role("img", name="Cover of My album")).to_have_count(0)
     await expect(of_track).to_have_count(0)
     await expect(page.get_by_role("button", name="Remove the cover")).to_have_count(0)
+
+    # The cover of the track alone, which its album shows too.
+    await press_on(page, "Cover of My tone")
+    own = page.get_by_role("region", name="Cover of My tone")
+    async with page.expect_file_chooser() as chooser:
+        await own.get_by_label("Set the cover").press("Enter")
+    await (await chooser.value).set_files(other)
+    await expect(done).to_have_text("The track My tone has another cover now.")
+    await expect(of_track).to_have_js_property("naturalWidth", 48)
+    await expect(cover).to_have_js_property("naturalWidth", 48)
+    assert await find_faults(page) == []
+    await own.get_by_role("button", name="Remove the cover").press("Enter")
+    async with closing_dialog(page) as dialog:
+        await expect(dialog).to_contain_text("Its album shows the cover of another track")
+        await press_on(page, "Remove the cover")
+    await expect(done).to_have_text("The track My tone has no cover now.")
+    await expect(of_track).to_have_count(0)
     assert_quiet(visit)
+
+
+async def see_what_changes(page: Page, name: str) -> None:
+    """Type another name into the dialog of a name, and go on to what it changes."""
+    await press_on(page, "Rename or merge")
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_label("New name")).to_be_focused()
+    await expect(dialog.get_by_role("button", name="See what changes")).to_be_disabled()
+    await page.keyboard.press("Control+A")
+    await page.keyboard.type(name)
+    await page.keyboard.press("Enter")
+    await expect(dialog.get_by_role("button", name="Keep it")).to_be_visible()
+
+
+async def test_an_artist_an_album_and_a_genre_are_renamed_and_merged(
+    visit: Visit, tmp_path: Path
+) -> None:
+    files = [
+        await write_bytes(
+            tmp_path / f"{title}.wav",
+            wav(tone(440, 1.0), Tags(title=title, artists=(by,), album="Solo", genres=(genre,))),
+        )
+        for title, by, genre in (("Alone", "Ida", "Rok"), ("Along", "Ada", "Rock"))
+    ]
+    page = await open_console(visit, "/audio")
+    await page.get_by_label("Upload tracks").set_input_files(files)
+    shown = page.get_by_role("list", name="List of tracks").get_by_role("listitem")
+    await expect(shown.filter(has_text="Along")).to_be_visible()
+    job, done = page.get_by_role("region", name="Job"), page.get_by_role("status", name="Done")
+
+    # Two artists become one, and so do their albums of one name.
+    await press_on(page, "Artists")
+    await press_on(page, "Ida")
+    await see_what_changes(page, "ada")
+    async with closing_dialog(page) as dialog:
+        await expect(dialog.get_by_role("heading", name="Merge Ida into Ada")).to_be_focused()
+        await expect(dialog).to_contain_text("There is an artist Ada already, with 1 track.")
+        await expect(dialog).to_contain_text("1 track of Ida will be of Ada too")
+        assert await find_faults(page) == []
+        await press_on(page, "Merge them")
+    await expect(done).to_have_text("The merging of Ida has begun.")
+    await expect(job).to_contain_text("done")
+    await expect(page.get_by_role("region", name="Artist Ada")).to_contain_text("2 tracks")
+    await expect(shown.locator("strong")).to_have_text(["Alone", "Along"])
+    await expect(page.get_by_role("button", name="Ida 1")).to_have_count(0)
+    assert await find_faults(page) == []
+
+    # An album gets a name of its own; a reload keeps its job in sight.
+    await press_on(page, "Albums")
+    await press_on(page, "Solo")
+    await expect(page.get_by_role("region", name="Album Solo of Ada")).to_be_visible()
+    await see_what_changes(page, "Duo")
+    async with closing_dialog(page) as dialog:
+        await expect(dialog).to_contain_text(
+            "No other album has this name. 2 tracks of Solo will be of Duo."
+        )
+        await press_on(page, "Rename it")
+    await expect(page.get_by_role("region", name="Album Duo of Ada")).to_be_visible()
+    await expect(page.get_by_role("region", name="Album Solo of Ada")).to_have_count(0)
+    await page.reload()
+    await expect(job).to_contain_text("rename audio done")
+    await expect(shown).to_have_count(2)
+
+    # A genre is spelled anew, and merged with another one.
+    await press_on(page, "Genres")
+    await press_on(page, "Rok")
+    await see_what_changes(page, "ROK")
+    async with closing_dialog(page) as dialog:
+        await expect(dialog).to_contain_text("the spelling changes in 1 track.")
+        await press_on(page, "Rename it")
+    await expect(page.get_by_role("region", name="Genre ROK")).to_be_visible()
+    await expect(job).to_contain_text("done")
+    await see_what_changes(page, "Rock")
+    async with closing_dialog(page) as dialog:
+        await expect(dialog).to_contain_text("There is a genre Rock already, with 1 track.")
+        await press_on(page, "Merge them")
+    await expect(page.get_by_role("region", name="Genre Rock")).to_contain_text("2 tracks")
+    assert_quiet(visit)
+
+
+async def test_a_smart_playlist_is_made_shown_before_and_changed(visit: Visit) -> None:
+    page = await open_console(visit, "/audio")
+    await press_on(page, "New smart playlist")
+    await expect(page.get_by_role("heading", name="New smart playlist")).to_be_focused()
+    await type_into(page, "Name of the smart playlist", "Low and early")
+    await add_condition(page, "Genre")
+    await expect(page.get_by_label("Genre, one of")).to_be_focused()
+    await page.keyboard.type("ambient")
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("Rock")
+    await add_condition(page, "Title has words that begin with")
+    await page.keyboard.type("low")
+    await page.keyboard.press("Enter")
+    preview = page.get_by_role("region", name="Preview")
+    await expect(preview.get_by_role("status")).to_have_text("1 track, 0:12")
+    await expect(preview.get_by_role("listitem")).to_have_text("Low Tide La Marea")
+
+    # A wrong rule says where it is wrong, and keeps nothing.
+    await add_condition(page, "Year, latest")
+    await page.keyboard.type("2021")
+    await add_condition(page, "Year, earliest")
+    await page.keyboard.type("2030")
+    await expect(preview.get_by_role("status")).to_contain_text("The rule has changed since.")
+    await press_on(page, "Make the smart playlist")
+    field = page.get_by_role("spinbutton", name="Year, latest")
+    await expect(field).to_have_attribute("aria-invalid", "true")
+    await expect(page.get_by_text("must not be below fromYear").first).to_be_visible()
+    assert await find_faults(page) == []
+    await type_into(page, "Year, earliest", "2020")
+    await press_on(page, "Add an exception")
+    await expect(page.get_by_role("group", name="Exception 1")).to_be_visible()
+    await press_on(page, "Show its tracks")
+    await expect(page.get_by_text("This filter must have a condition.")).to_be_visible()
+    await press_on(page, "Remove exception 1")
+    await press_on(page, "Make the smart playlist")
+    done = page.get_by_role("status", name="Done")
+    await expect(done).to_have_text("The smart playlist Low and early is made.")
+
+    await change_rule(page)
+    assert_quiet(visit)
+
+
+async def change_rule(page: Page) -> None:
+    """Read the rule of a smart playlist in words, change it, and delete the playlist."""
+    done = page.get_by_role("status", name="Done")
+    entry = page.get_by_role("button", name="Low and early smart 1")
+    await expect(entry).to_have_attribute("aria-pressed", "true")
+    await assert_entries(page, "Low Tide")
+    await expect(page.get_by_role("list", name="Conditions").get_by_role("listitem")).to_have_text(
+        [
+            "Genre: ambient or Rock",
+            "Title has words that begin with: low",
+            "Year, earliest: 2020",
+            "Year, latest: 2021",
+        ]
+    )
+    assert await find_faults(page) == []
+    await press_on(page, "Change the rule")
+    await expect(page.get_by_role("heading", name="Rule of Low and early")).to_be_focused()
+    await page.reload()
+    title = page.get_by_role("textbox", name="Title has words that begin with")
+    await expect(title).to_have_value("low")
+    await press_on(page, "Remove Title has words that begin with")
+    await add_condition(page, "Plays, most (0 is never)")
+    await type_into(page, "At most so many tracks", "2")
+    await press_on(page, "Save the rule")
+    await expect(done).to_have_text("The playlist Low and early has another rule now.")
+    conditions = page.get_by_role("list", name="Conditions").get_by_role("listitem")
+    await expect(conditions.last).to_have_text("Never played")
+    await expect(page.get_by_role("region", name="Rule")).to_contain_text("at most 2")
+    await press_on(page, "Delete")
+    async with closing_dialog(page) as dialog:
+        await dialog.get_by_label("Type its name to delete it").fill("Low and early")
+        await page.keyboard.press("Enter")
+    await expect(entry).to_have_count(0)
+
+
+async def add_condition(page: Page, words: str) -> None:
+    """Choose a condition by its words, and add it, by the keyboard."""
+    await tab_to(page, "Condition")
+    await page.locator(":focus").select_option(label=words)
+    await press_on(page, "Add the condition")
 
 
 async def write_bytes(file: Path, content: bytes) -> Path:

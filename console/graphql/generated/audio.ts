@@ -8,6 +8,24 @@ import type {
   TracksQueryVariables,
   AlbumDetailsQuery,
   AlbumDetailsQueryVariables,
+  ArtistNamedQuery,
+  ArtistNamedQueryVariables,
+  AlbumNamedQuery,
+  AlbumNamedQueryVariables,
+  GenreNamedQuery,
+  GenreNamedQueryVariables,
+  RenameArtistMutation,
+  RenameArtistMutationVariables,
+  RenameAlbumMutation,
+  RenameAlbumMutationVariables,
+  MergeAlbumMutation,
+  MergeAlbumMutationVariables,
+  RenameGenreMutation,
+  RenameGenreMutationVariables,
+  EvaluateRuleQuery,
+  EvaluateRuleQueryVariables,
+  SetPlaylistRuleMutation,
+  SetPlaylistRuleMutationVariables,
   PlaylistTracksQuery,
   PlaylistTracksQueryVariables,
   CreatePlaylistMutation,
@@ -45,11 +63,48 @@ export const Tracks: Operation<TracksQuery, TracksQueryVariables> = {
   name: "Tracks",
 };
 export const AlbumDetails: Operation<AlbumDetailsQuery, AlbumDetailsQueryVariables> = {
-  id: "24439ab24562f23f701d1dda61c5225b13439330f468ab426e81f576a8e1f5bb",
+  id: "0bb1bb27317cf26fa2846977df7ed2529d5c4b82b5fa8c93d0f3d34e22962e08",
   name: "AlbumDetails",
 };
+export const ArtistNamed: Operation<ArtistNamedQuery, ArtistNamedQueryVariables> = {
+  id: "ea7a5d78b8fda66ecbbd2a130be6c85f7db18b240f3bb414da409199cedde86b",
+  name: "ArtistNamed",
+};
+export const AlbumNamed: Operation<AlbumNamedQuery, AlbumNamedQueryVariables> = {
+  id: "9c3cf523493bdcd60ac93b34c270c00ffe44c6640afeba75c503c95149f6c531",
+  name: "AlbumNamed",
+};
+export const GenreNamed: Operation<GenreNamedQuery, GenreNamedQueryVariables> = {
+  id: "eb06ccdb996c2d65e2fab0608f1f860706f3fbb49c1dcca8d6f4bbe1c2d3fc1f",
+  name: "GenreNamed",
+};
+export const RenameArtist: Operation<RenameArtistMutation, RenameArtistMutationVariables> = {
+  id: "c3f8f4a6634a215f764e4c1a6f01d032e6c89110d29d507de663db83efb73b11",
+  name: "RenameArtist",
+};
+export const RenameAlbum: Operation<RenameAlbumMutation, RenameAlbumMutationVariables> = {
+  id: "227fa51540f38b85bc78b143bb2eda2fa1f1dacd9043b106e858fb7f125b2900",
+  name: "RenameAlbum",
+};
+export const MergeAlbum: Operation<MergeAlbumMutation, MergeAlbumMutationVariables> = {
+  id: "e1d310f51a3c2e4b0dbb83313cf0cb2c5f430c2c7b8fd281426b7b1dac12a39d",
+  name: "MergeAlbum",
+};
+export const RenameGenre: Operation<RenameGenreMutation, RenameGenreMutationVariables> = {
+  id: "dc744f9b7dc8d49899272d474d6a3cdc6c5814e3e58c9a9f7649ae30b272072a",
+  name: "RenameGenre",
+};
+export const EvaluateRule: Operation<EvaluateRuleQuery, EvaluateRuleQueryVariables> = {
+  id: "e699bbb26b68288c22ce2af90bf97ab4c1f2a1b5cf44bb0fe712ca61d5b21981",
+  name: "EvaluateRule",
+};
+export const SetPlaylistRule: Operation<SetPlaylistRuleMutation, SetPlaylistRuleMutationVariables> =
+  {
+    id: "6b99ac091f56ba7f12bcab41716c8842d9a276ce495b4c50c217402f84bff2ab",
+    name: "SetPlaylistRule",
+  };
 export const PlaylistTracks: Operation<PlaylistTracksQuery, PlaylistTracksQueryVariables> = {
-  id: "b305aaf6abd9656a6e1adfb03282ae318daec9f460b28b035406f7d588e9fb04",
+  id: "2d48ecf6019889ce47ee25be508e7d88c9235100d001c281429bc8b16e2f187a",
   name: "PlaylistTracks",
 };
 export const CreatePlaylist: Operation<CreatePlaylistMutation, CreatePlaylistMutationVariables> = {

@@ -481,6 +481,12 @@ export type EvaluatePipelineInput = {
   rows: Array<unknown>;
 };
 
+/** The rule to evaluate. */
+export type EvaluatePlaylistRuleInput = {
+  /** The rule of a smart playlist. */
+  rule: PlaylistRuleInput;
+};
+
 /** The length of the times that totals are made of, by the clock of a zone. */
 export type Every =
   /** An hour each. */
@@ -676,6 +682,14 @@ export type MeasureInput = {
   as?: string | null | undefined;
 };
 
+/** The album to merge, and the one that gets its tracks. */
+export type MergeAlbumInput = {
+  /** The global id of the album whose tracks change. */
+  id: string;
+  /** The global id of the album to which the tracks go; its name, its artist and its MusicBrainz id become theirs. */
+  into: string;
+};
+
 /** By what the points of a series are separate, besides time. */
 export type MetricBreakdown =
   /** One point for each time. */
@@ -830,6 +844,32 @@ export type RemoveVersionLabelInput = {
   id: string;
   /** The label, on whichever version it is. */
   label: string;
+};
+
+/** The album to rename, with a new name, a new artist, or both. */
+export type RenameAlbumInput = {
+  /** The global id of the album. */
+  id: string;
+  /** The new name: 1 to 256 characters; the present one if left out. */
+  name?: string | null | undefined;
+  /** The name of the new artist of the album: 1 to 256 characters; the present one if left out. */
+  artistName?: string | null | undefined;
+};
+
+/** The artist to rename, and the new name. */
+export type RenameArtistInput = {
+  /** The global id of the artist. */
+  id: string;
+  /** The new name: 1 to 256 characters. If another artist has it, both become one. */
+  name: string;
+};
+
+/** The genre to rename, and the new name. */
+export type RenameGenreInput = {
+  /** The present name of the genre; upper and lower case are the same. */
+  name: string;
+  /** The new name: 1 to 256 characters. If another genre has it, both become one. */
+  newName: string;
 };
 
 /** The playlist to rename, and its new name. */
@@ -1030,6 +1070,16 @@ export type SetFavouriteInput = {
   id: string;
   /** True to make it a favourite, false to remove it from the favourites. */
   favourite: boolean;
+};
+
+/** The smart playlist, and its new rule. */
+export type SetPlaylistRuleInput = {
+  /** The global id of the playlist. */
+  id: string;
+  /** The rule, in place of the present one. */
+  rule: PlaylistRuleInput;
+  /** The version that the playlist must have; any version if left out. */
+  expectedVersion?: number | null | undefined;
 };
 
 /** The version to label, and the label. */
@@ -1856,6 +1906,7 @@ export type AlbumDetailsQuery = {
     | {
         name: string;
         artistName: string;
+        count: number;
         year: number | null;
         id: string;
         artworkUrl: { url: string } | null;
@@ -1881,6 +1932,289 @@ export type AlbumDetailsQuery = {
     | null;
 };
 
+export type ArtistNamedQueryVariables = Exact<{
+  name: string;
+}>;
+
+export type ArtistNamedQuery = { artistByName: { id: string; name: string; count: number } | null };
+
+export type AlbumNamedQueryVariables = Exact<{
+  name: string;
+  artistName: string;
+}>;
+
+export type AlbumNamedQuery = { albumByName: { id: string; name: string; count: number } | null };
+
+export type GenreNamedQueryVariables = Exact<{
+  name: string;
+}>;
+
+export type GenreNamedQuery = { genreByName: { name: string; count: number } | null };
+
+export type RenameArtistMutationVariables = Exact<{
+  input: RenameArtistInput;
+}>;
+
+export type RenameArtistMutation = {
+  renameArtist:
+    | { __typename: "RenameArtistPayload"; job: { id: string } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      };
+};
+
+export type RenameAlbumMutationVariables = Exact<{
+  input: RenameAlbumInput;
+}>;
+
+export type RenameAlbumMutation = {
+  renameAlbum:
+    | { __typename: "RenameAlbumPayload"; job: { id: string } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      };
+};
+
+export type MergeAlbumMutationVariables = Exact<{
+  input: MergeAlbumInput;
+}>;
+
+export type MergeAlbumMutation = {
+  mergeAlbum:
+    | { __typename: "MergeAlbumPayload"; job: { id: string } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      };
+};
+
+export type RenameGenreMutationVariables = Exact<{
+  input: RenameGenreInput;
+}>;
+
+export type RenameGenreMutation = {
+  renameGenre:
+    | { __typename: "RenameGenrePayload"; job: { id: string } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      };
+};
+
+export type ConditionsFragment = {
+  genres: Array<string>;
+  artists: Array<string>;
+  albums: Array<string>;
+  titleStartsWith: string | null;
+  titleContains: string | null;
+  path: string | null;
+  fromYear: number | null;
+  toYear: number | null;
+  favourite: boolean | null;
+  minRating: number | null;
+  maxRating: number | null;
+  minPlays: number | null;
+  maxPlays: number | null;
+  playedSince: string | null;
+  playedWithinDays: number | null;
+  addedSince: string | null;
+  addedWithinDays: number | null;
+};
+
+export type InnerFilterFragment = {
+  genres: Array<string>;
+  artists: Array<string>;
+  albums: Array<string>;
+  titleStartsWith: string | null;
+  titleContains: string | null;
+  path: string | null;
+  fromYear: number | null;
+  toYear: number | null;
+  favourite: boolean | null;
+  minRating: number | null;
+  maxRating: number | null;
+  minPlays: number | null;
+  maxPlays: number | null;
+  playedSince: string | null;
+  playedWithinDays: number | null;
+  addedSince: string | null;
+  addedWithinDays: number | null;
+  anyOf: Array<{ path: string | null }>;
+  noneOf: Array<{ path: string | null }>;
+};
+
+export type RuleFactsFragment = {
+  order: TrackOrder;
+  seed: string | null;
+  limit: number;
+  filter: {
+    genres: Array<string>;
+    artists: Array<string>;
+    albums: Array<string>;
+    titleStartsWith: string | null;
+    titleContains: string | null;
+    path: string | null;
+    fromYear: number | null;
+    toYear: number | null;
+    favourite: boolean | null;
+    minRating: number | null;
+    maxRating: number | null;
+    minPlays: number | null;
+    maxPlays: number | null;
+    playedSince: string | null;
+    playedWithinDays: number | null;
+    addedSince: string | null;
+    addedWithinDays: number | null;
+    anyOf: Array<{
+      genres: Array<string>;
+      artists: Array<string>;
+      albums: Array<string>;
+      titleStartsWith: string | null;
+      titleContains: string | null;
+      path: string | null;
+      fromYear: number | null;
+      toYear: number | null;
+      favourite: boolean | null;
+      minRating: number | null;
+      maxRating: number | null;
+      minPlays: number | null;
+      maxPlays: number | null;
+      playedSince: string | null;
+      playedWithinDays: number | null;
+      addedSince: string | null;
+      addedWithinDays: number | null;
+      anyOf: Array<{ path: string | null }>;
+      noneOf: Array<{ path: string | null }>;
+    }>;
+    noneOf: Array<{
+      genres: Array<string>;
+      artists: Array<string>;
+      albums: Array<string>;
+      titleStartsWith: string | null;
+      titleContains: string | null;
+      path: string | null;
+      fromYear: number | null;
+      toYear: number | null;
+      favourite: boolean | null;
+      minRating: number | null;
+      maxRating: number | null;
+      minPlays: number | null;
+      maxPlays: number | null;
+      playedSince: string | null;
+      playedWithinDays: number | null;
+      addedSince: string | null;
+      addedWithinDays: number | null;
+      anyOf: Array<{ path: string | null }>;
+      noneOf: Array<{ path: string | null }>;
+    }>;
+  };
+};
+
+export type EvaluateRuleQueryVariables = Exact<{
+  input: EvaluatePlaylistRuleInput;
+}>;
+
+export type EvaluateRuleQuery = {
+  evaluatePlaylistRule:
+    | {
+        __typename: "EvaluatePlaylistRulePayload";
+        entryCount: number;
+        durationMs: string | number;
+        entries: { nodes: Array<{ id: string; title: string | null; artist: string | null }> };
+      }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      };
+};
+
+export type SetPlaylistRuleMutationVariables = Exact<{
+  input: SetPlaylistRuleInput;
+}>;
+
+export type SetPlaylistRuleMutation = {
+  setPlaylistRule:
+    | { __typename: "SetPlaylistRulePayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      };
+};
+
 export type PlaylistTracksQueryVariables = Exact<{
   id: string;
   after?: string | null | undefined;
@@ -1891,7 +2225,72 @@ export type PlaylistTracksQuery = {
     id: string;
     name: string;
     version: number;
-    rule: { order: TrackOrder } | null;
+    rule: {
+      order: TrackOrder;
+      seed: string | null;
+      limit: number;
+      filter: {
+        genres: Array<string>;
+        artists: Array<string>;
+        albums: Array<string>;
+        titleStartsWith: string | null;
+        titleContains: string | null;
+        path: string | null;
+        fromYear: number | null;
+        toYear: number | null;
+        favourite: boolean | null;
+        minRating: number | null;
+        maxRating: number | null;
+        minPlays: number | null;
+        maxPlays: number | null;
+        playedSince: string | null;
+        playedWithinDays: number | null;
+        addedSince: string | null;
+        addedWithinDays: number | null;
+        anyOf: Array<{
+          genres: Array<string>;
+          artists: Array<string>;
+          albums: Array<string>;
+          titleStartsWith: string | null;
+          titleContains: string | null;
+          path: string | null;
+          fromYear: number | null;
+          toYear: number | null;
+          favourite: boolean | null;
+          minRating: number | null;
+          maxRating: number | null;
+          minPlays: number | null;
+          maxPlays: number | null;
+          playedSince: string | null;
+          playedWithinDays: number | null;
+          addedSince: string | null;
+          addedWithinDays: number | null;
+          anyOf: Array<{ path: string | null }>;
+          noneOf: Array<{ path: string | null }>;
+        }>;
+        noneOf: Array<{
+          genres: Array<string>;
+          artists: Array<string>;
+          albums: Array<string>;
+          titleStartsWith: string | null;
+          titleContains: string | null;
+          path: string | null;
+          fromYear: number | null;
+          toYear: number | null;
+          favourite: boolean | null;
+          minRating: number | null;
+          maxRating: number | null;
+          minPlays: number | null;
+          maxPlays: number | null;
+          playedSince: string | null;
+          playedWithinDays: number | null;
+          addedSince: string | null;
+          addedWithinDays: number | null;
+          anyOf: Array<{ path: string | null }>;
+          noneOf: Array<{ path: string | null }>;
+        }>;
+      };
+    } | null;
     entries: {
       nodes: Array<{
         id: string;

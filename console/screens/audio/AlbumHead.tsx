@@ -2,14 +2,15 @@ import { useAnswer } from "../../app/queries";
 import { AlbumDetails } from "../../graphql/generated/audio";
 import { Problem } from "../../parts/state";
 import { CoverChange } from "./CoverChange";
+import { NameChange } from "./NameChange";
 
-/** An album with its cover, which can be changed. */
+/** An album with its cover, both of which can be changed. */
 export function AlbumHead({ id }: { id: string }) {
   const { data, error } = useAnswer(AlbumDetails, { id });
   if (error && !data) return <Problem error={error} />;
   const album = data?.node;
   if (!album || !("artistName" in album)) return null;
-  const { name, artistName, year, artworkUrl } = album;
+  const { name, artistName, count, year, artworkUrl } = album;
   return (
     <section className="card row middle" aria-label={`Album ${name} of ${artistName}`}>
       {artworkUrl ? (
@@ -21,7 +22,10 @@ export function AlbumHead({ id }: { id: string }) {
           <br />
           <span className="small muted">{[artistName, year].filter(Boolean).join(" · ")}</span>
         </span>
-        <CoverChange id={id} name={name} hasCover={artworkUrl !== null} />
+        <CoverChange noun="album" id={id} name={name} hasCover={artworkUrl !== null} />
+        <span>
+          <NameChange thing={{ noun: "album", id, name, artistName, count }} />
+        </span>
       </div>
     </section>
   );

@@ -4,10 +4,13 @@ import { AudioChoices } from "../../graphql/generated/audio";
 import type { AlbumOrder } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
 import { ChoiceField, Field } from "../../parts/fields";
+import { FollowedJob } from "../../parts/JobList";
 import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
+import { NOTHING_CHOSEN } from "./choice";
 import { NewPlaylist } from "./NewPlaylist";
 import { PlaylistEntries } from "./PlaylistEntries";
+import { RuleEditor } from "./RuleEditor";
 import { TrackList } from "./TrackList";
 import { UploadTracks } from "./UploadTracks";
 
@@ -34,7 +37,14 @@ export default function Audio() {
     genre: search.get("genre"),
     title: title.trim() ? { contains: title.trim() } : null,
   };
-  const none = { artist: null, album: null, genre: null, playlist: null };
+  const job = search.get("job");
+  const choose = (name: string, value: string | null) =>
+    change({ ...NOTHING_CHOSEN, [name]: value });
+  const offered = {
+    artists: choices.data?.artists.nodes.map(({ name }) => name) ?? [],
+    albums: choices.data?.albums.nodes.map(({ name }) => name) ?? [],
+    genres: choices.data?.genres.nodes.map(({ name }) => name) ?? [],
+  };
   return (
     <>
       <header>
@@ -49,14 +59,18 @@ export default function Audio() {
                 title="Playlists"
                 isOpen
                 chosen={playlist}
-                entries={playlists.nodes.map(({ id, name, entryCount }) => ({
+                entries={playlists.nodes.map(({ id, name, entryCount, rule }) => ({
                   value: id,
                   name,
                   count: entryCount,
+                  isSmart: rule !== null,
                 }))}
-                onChoose={(id) => change({ ...none, playlist: id })}
+                onChoose={(id) => choose("playlist", id)}
               />
-              <NewPlaylist onMade={(id) => change({ ...none, playlist: id })} />
+              <NewPlaylist
+                onMade={(id) => choose("playlist", id)}
+                onSmart={() => choose("rule", "new")}
+              />
               {(
                 [
                   ["Artists", "artist", artists.nodes],
@@ -73,7 +87,7 @@ export default function Audio() {
                     name: one.name,
                     count: one.count,
                   }))}
-                  onChoose={(value) => change({ ...none, [name]: value })}
+                  onChoose={(value) => choose(name, value)}
                 >
                   {name === "album" ? (
                     <ChoiceField
@@ -89,9 +103,22 @@ export default function Audio() {
           )}
         </Answered>
         {playlist ? (
-          <PlaylistEntries key={playlist} id={playlist} onGone={() => change(none)} />
+          <PlaylistEntries
+            key={playlist}
+            id={playlist}
+            offered={offered}
+            onGone={() => change(NOTHING_CHOSEN)}
+          />
+        ) : search.get("rule") ? (
+          <RuleEditor
+            playlist={null}
+            offered={offered}
+            onDone={(id) => choose("playlist", id)}
+            onCancel={() => change(NOTHING_CHOSEN)}
+          />
         ) : (
           <section className="stack" aria-label="Tracks">
+            {job ? <FollowedJob id={job} /> : null}
             <Field label="Title has a word that begins with">
               <input
                 type="search"
@@ -117,7 +144,7 @@ export default function Audio() {
 interface ChoicesProps {
   title: string;
   chosen: string | null;
-  entries: readonly { value: string; name: string; count: number }[];
+  entries: readonly { value: string; name: string; count: number; isSmart?: boolean }[];
   isOpen?: boolean;
   onChoose: (value: string | null) => void;
   /** What stands above the entries. */
@@ -135,7 +162,7 @@ function Choices({ title, chosen, entries, isOpen = false, onChoose, children }:
       <summary>{title}</summary>
       {children}
       <ul>
-        {entries.map(({ value, name, count }) => (
+        {entries.map(({ value, name, count, isSmart }) => (
           <li key={value}>
             <button
               type="button"
@@ -143,7 +170,9 @@ function Choices({ title, chosen, entries, isOpen = false, onChoose, children }:
               aria-pressed={value === chosen}
               onClick={() => onChoose(value === chosen ? null : value)}
             >
-              <span>{name}</span>
+              <span>
+                {name} {isSmart ? <span className="badge">smart</span> : null}
+              </span>
               <span className="muted">{count}</span>
             </button>
           </li>

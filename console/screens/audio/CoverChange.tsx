@@ -11,14 +11,15 @@ import { Problem } from "../../parts/state";
 import { sendFile } from "../../parts/upload";
 import { UploadProgress } from "../../parts/UploadProgress";
 
-interface AlbumProps {
+interface CoveredProps {
+  noun: "album" | "track";
   id: string;
   name: string;
 }
 
-/** The buttons that give an album another cover, or take it away. */
-export function CoverChange({ id, name, hasCover }: AlbumProps & { hasCover: boolean }) {
-  const { sending, error, send } = useCoverUpload({ id, name });
+/** The buttons that give an album or a track another cover, or take it away. */
+export function CoverChange({ hasCover, ...covered }: CoveredProps & { hasCover: boolean }) {
+  const { sending, error, send } = useCoverUpload(covered);
   const [isRemoving, setRemoving] = useState(false);
   return (
     <>
@@ -51,7 +52,7 @@ export function CoverChange({ id, name, hasCover }: AlbumProps & { hasCover: boo
         />
       ) : null}
       {error ? <Problem error={error} /> : null}
-      {isRemoving ? <Removal id={id} name={name} onClose={() => setRemoving(false)} /> : null}
+      {isRemoving ? <Removal {...covered} onClose={() => setRemoving(false)} /> : null}
     </>
   );
 }
@@ -63,7 +64,7 @@ interface Sending {
 }
 
 /** The upload of a cover; a later choice takes the place of one that is still sent. */
-function useCoverUpload({ id, name }: AlbumProps) {
+function useCoverUpload({ noun, id, name }: CoveredProps) {
   const { api } = useServices();
   const client = useQueryClient();
   const [sending, setSending] = useState<Sending | null>(null);
@@ -78,7 +79,7 @@ function useCoverUpload({ id, name }: AlbumProps) {
     show(0);
     try {
       await sendCover(api, id, file, stop.signal, show);
-      announce(`The album ${name} has another cover now.`);
+      announce(`The ${noun} ${name} has another cover now.`);
       void client.invalidateQueries();
     } catch (failure) {
       if (!stop.signal.aborted) setError(failureOf(failure));
@@ -104,13 +105,13 @@ async function sendCover(
   payloadOf((await api.run(SetArtwork, { input: { id, objectKey } })).setArtwork);
 }
 
-function Removal({ id, name, onClose }: AlbumProps & { onClose: () => void }) {
+function Removal({ noun, id, name, onClose }: CoveredProps & { onClose: () => void }) {
   const remove = useAction(
     RemoveArtwork,
     (data) => payloadOf(data.removeArtwork),
     () => {
       onClose();
-      announce(`The album ${name} has no cover now.`);
+      announce(`The ${noun} ${name} has no cover now.`);
     },
   );
   return (
@@ -121,7 +122,11 @@ function Removal({ id, name, onClose }: AlbumProps & { onClose: () => void }) {
       onConfirm={() => remove.mutate({ input: { id } })}
       onClose={onClose}
     >
-      <p>All tracks of the album lose their cover. Their files do not change.</p>
+      <p>
+        {noun === "album"
+          ? "All tracks of the album lose their cover. Their files do not change."
+          : "The file of the track does not change. Its album shows the cover of another track, if one has any."}
+      </p>
     </ConfirmationDialog>
   );
 }

@@ -1,3 +1,4 @@
+import { ListFilter } from "lucide-react";
 import { useState, type SubmitEvent } from "react";
 import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
@@ -6,7 +7,13 @@ import { CreatePlaylist } from "../../graphql/generated/audio";
 import { Field } from "../../parts/fields";
 import { Problem } from "../../parts/state";
 
-export function NewPlaylist({ onMade }: { onMade: (id: string) => void }) {
+interface NewPlaylistProps {
+  onMade: (id: string) => void;
+  /** A smart one is wanted, whose rule is made first. */
+  onSmart: () => void;
+}
+
+export function NewPlaylist({ onMade, onSmart }: NewPlaylistProps) {
   const [name, setName] = useState("");
   const create = useAction(
     CreatePlaylist,
@@ -28,6 +35,9 @@ export function NewPlaylist({ onMade }: { onMade: (id: string) => void }) {
       </Field>
       <button type="submit" className="button">
         Create
+      </button>
+      <button type="button" className="button" onClick={onSmart}>
+        <ListFilter size={16} aria-hidden /> New smart playlist
       </button>
       {create.error ? <Problem error={create.error} /> : null}
     </form>

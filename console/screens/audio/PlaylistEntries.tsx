@@ -1,11 +1,16 @@
-import { ArrowDown, ArrowUp, Play, Trash2 } from "lucide-react";
+import { ArrowDown, ArrowUp, ListFilter, Play, Trash2 } from "lucide-react";
 import { type DragEvent, useState } from "react";
 import { payloadOf } from "../../app/failure";
 import { playTracks } from "../../app/playQueue";
 import { useAction, usePages } from "../../app/queries";
 import { MoveEntries, PlaylistTracks, RemoveEntries } from "../../graphql/generated/audio";
+import type { RuleFactsFragment } from "../../graphql/generated/types";
+import { useAddress } from "../../parts/address";
 import { Answered, Empty, Missing, More, Problem } from "../../parts/state";
+import type { Offered } from "./FilterFields";
 import { PlaylistChange } from "./PlaylistChange";
+import { RuleEditor } from "./RuleEditor";
+import { describeFilter, describeOrder, draftOf, isDeep } from "./rules";
 import { toQueued } from "./TrackList";
 
 /** The entry after which a moved one stands; null at the start. Undefined if nothing moves. */
@@ -19,8 +24,15 @@ export function placeAfter(
   return to === 0 ? null : (rest[to - 1] ?? undefined);
 }
 
+interface PlaylistEntriesProps {
+  id: string;
+  offered: Offered;
+  onGone: () => void;
+}
+
 /** A playlist, reordered by drag and by buttons; what others changed meanwhile is said. */
-export function PlaylistEntries({ id, onGone }: { id: string; onGone: () => void }) {
+export function PlaylistEntries({ id, offered, onGone }: PlaylistEntriesProps) {
+  const { search, change } = useAddress();
   const pages = usePages(PlaylistTracks, { id }, (page) => page.playlist?.entries);
   const move = useAction(MoveEntries, (data) => payloadOf(data.movePlaylistEntries));
   const remove = useAction(RemoveEntries, (data) => payloadOf(data.removePlaylistEntries));
@@ -60,7 +72,14 @@ export function PlaylistEntries({ id, onGone }: { id: string; onGone: () => void
   return (
     <Answered query={{ ...pages, data: head }} what="the playlist" isPart>
       {({ playlist }) =>
-        playlist ? (
+        playlist?.rule && !isDeep(playlist.rule) && search.get("rule") ? (
+          <RuleEditor
+            playlist={{ ...playlist, rule: playlist.rule }}
+            offered={offered}
+            onDone={() => change({ rule: null })}
+            onCancel={() => change({ rule: null })}
+          />
+        ) : playlist ? (
           <section className="stack" aria-label="Playlist">
             <div className="row middle">
               <h2 className="grow">{playlist.name}</h2>
@@ -75,7 +94,7 @@ export function PlaylistEntries({ id, onGone }: { id: string; onGone: () => void
               </button>
             </div>
             {playlist.rule ? (
-              <p className="small muted">The rule of this playlist chooses its tracks.</p>
+              <RuleSummary rule={playlist.rule} onChange={() => change({ rule: "change" })} />
             ) : null}
             {move.error?.code === "CONFLICT" ? (
               <p role="alert" className="note note-warn">
@@ -160,6 +179,38 @@ export function PlaylistEntries({ id, onGone }: { id: string; onGone: () => void
         )
       }
     </Answered>
+  );
+}
+
+/** The rule of a smart playlist in words, and the button that changes it. */
+function RuleSummary({ rule, onChange }: { rule: RuleFactsFragment; onChange: () => void }) {
+  const conditions = describeFilter(draftOf(rule).filter);
+  return (
+    <section className="card stack tight" aria-label="Rule">
+      <p>
+        <span className="badge">smart</span> Its rule chooses its tracks whenever they are read:{" "}
+        {describeOrder(rule.order)}, at most {rule.limit}.
+      </p>
+      <ul className="pills" aria-label="Conditions">
+        {(conditions.length > 0 ? conditions : ["all tracks"]).map((words) => (
+          <li key={words} className="pill">
+            {words}
+          </li>
+        ))}
+      </ul>
+      {isDeep(rule) ? (
+        <p className="small muted">
+          Its filters are nested deeper than this page shows them. The API changes it, by{" "}
+          <code>setPlaylistRule</code>.
+        </p>
+      ) : (
+        <span>
+          <button type="button" className="button" onClick={onChange}>
+            <ListFilter size={16} aria-hidden /> Change the rule
+          </button>
+        </span>
+      )}
+    </section>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Heart, ListPlus, Play, Plus } from "lucide-react";
+import { Heart, ImageUp, ListPlus, Play, Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
@@ -11,6 +11,8 @@ import { Field } from "../../parts/fields";
 import { formatLength } from "../../parts/format";
 import { Empty, More, PendingList, Problem } from "../../parts/state";
 import { AlbumHead } from "./AlbumHead";
+import { CoverChange } from "./CoverChange";
+import { ArtistHead, GenreHead } from "./NameHead";
 
 export function toQueued({
   id,
@@ -94,6 +96,8 @@ export function TrackList({ title, filter, playlists }: TrackListProps) {
       {filter.album && !pages.isPlaceholderData
         ? idsOfAlbums(nodes).map((id) => <AlbumHead key={id} id={id} />)
         : null}
+      {filter.artist ? <ArtistHead name={filter.artist} /> : null}
+      {filter.genre ? <GenreHead name={filter.genre} /> : null}
       <ul className="cards" aria-label="List of tracks">
         {nodes.map((track, index) => (
           <TrackCard
@@ -125,6 +129,7 @@ interface TrackCardProps {
 
 function TrackCard({ track, playlist, onPlay, onAdd }: TrackCardProps) {
   const star = useAction(SetFavourite, (data) => payloadOf(data.setFavourite));
+  const [isCoverShown, setCoverShown] = useState(false);
   const { tracks, index } = usePlayQueue();
   const isPlayed = tracks[index]?.id === track.id;
   // A star shows at once what it will be; a refusal takes it back.
@@ -136,7 +141,7 @@ function TrackCard({ track, playlist, onPlay, onAdd }: TrackCardProps) {
       ) : (
         <span className="cover" />
       )}
-      <span className="grow">
+      <div className="grow">
         <strong>{track.title}</strong>{" "}
         {isPlayed ? <span className="badge">in the player</span> : null}
         <br />
@@ -145,7 +150,7 @@ function TrackCard({ track, playlist, onPlay, onAdd }: TrackCardProps) {
           {formatLength(track.durationMs)}
         </span>
         {star.error ? <Problem error={star.error} /> : null}
-      </span>
+      </div>
       <span className="row middle">
         <TrackButton name={`Play ${track.title}`} onClick={onPlay}>
           <Play size={16} aria-hidden />
@@ -165,7 +170,24 @@ function TrackCard({ track, playlist, onPlay, onAdd }: TrackCardProps) {
         >
           <Heart size={16} fill={isStarred ? "currentColor" : "none"} aria-hidden />
         </TrackButton>
+        <TrackButton
+          name={`Cover of ${track.title}`}
+          isExpanded={isCoverShown}
+          onClick={() => setCoverShown(!isCoverShown)}
+        >
+          <ImageUp size={16} aria-hidden />
+        </TrackButton>
       </span>
+      {isCoverShown ? (
+        <section className="whole-row stack tight" aria-label={`Cover of ${track.title}`}>
+          <CoverChange
+            noun="track"
+            id={track.id}
+            name={track.title}
+            hasCover={track.artworkUrl !== null}
+          />
+        </section>
+      ) : null}
     </li>
   );
 }
@@ -173,11 +195,12 @@ function TrackCard({ track, playlist, onPlay, onAdd }: TrackCardProps) {
 interface TrackButtonProps {
   name: string;
   isPressed?: boolean;
+  isExpanded?: boolean;
   onClick: () => void;
   children: ReactNode;
 }
 
-function TrackButton({ name, isPressed, onClick, children }: TrackButtonProps) {
+function TrackButton({ name, isPressed, isExpanded, onClick, children }: TrackButtonProps) {
   return (
     <button
       type="button"
@@ -185,6 +208,7 @@ function TrackButton({ name, isPressed, onClick, children }: TrackButtonProps) {
       aria-label={name}
       title={name}
       aria-pressed={isPressed}
+      aria-expanded={isExpanded}
       onClick={onClick}
     >
       {children}
