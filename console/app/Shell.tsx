@@ -131,7 +131,12 @@ function Places() {
     location === path || below.some((one) => location.startsWith(one));
   return (
     <nav aria-label="Places">
-      <ul className="places" ref={list}>
+      <ul
+        className="places"
+        ref={list}
+        // A browser leaves what has the focus where it is, if any part of it is in sight.
+        onFocus={({ target }) => target.scrollIntoView({ inline: "nearest", block: "nearest" })}
+      >
         {PLACES.map(({ path, name, icon: Icon, ...more }) => (
           <li key={path}>
             <Link

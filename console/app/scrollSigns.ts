@@ -1,10 +1,14 @@
 import { useEffect } from "react";
 
 const SCROLLED = ".card.flush, .scroller, .places";
+const PLACES = ".places";
 /** A part of a pixel is nothing to scroll to. */
 const ALMOST = 2;
 
-/** Marks what can be scrolled sideways with the sides at which there is more, `before` and `behind`. */
+/**
+ * Marks what can be scrolled sideways with the sides at which there is more, `before` and `behind`, and the
+ * places that these sides would cut through.
+ */
 export function useScrollSigns(): void {
   useEffect(() => {
     let frame = 0;
@@ -15,6 +19,9 @@ export function useScrollSigns(): void {
         if ((one.dataset["more"] ?? "") === sides) continue;
         if (sides) one.dataset["more"] = sides;
         else delete one.dataset["more"];
+      }
+      for (const one of document.querySelectorAll<HTMLElement>(PLACES)) {
+        for (const place of one.children) place.toggleAttribute("data-cut", isCut(place, one));
       }
     };
     const markSoon = () => {
@@ -34,6 +41,12 @@ export function useScrollSigns(): void {
       window.removeEventListener("resize", markSoon);
     };
   }, []);
+}
+
+/** Whether a part of something is out of sight at a side: it is shown as a whole, or not at all. */
+function isCut(one: Element, around: Element): boolean {
+  const [inner, outer] = [one.getBoundingClientRect(), around.getBoundingClientRect()];
+  return inner.left < outer.left - ALMOST || inner.right > outer.right + ALMOST;
 }
 
 function sidesOf({ scrollLeft, scrollWidth, clientWidth }: HTMLElement): string {

@@ -24,7 +24,8 @@ export function SpanField({ span, isUtc = false, none = "all", onChange }: SpanF
       choices={choices}
       onChange={(chosen) => {
         const name = SPANS.find((one) => one === chosen);
-        if (name) onChange(spanOf(name, now, isUtc));
+        // The page may be older than this day.
+        if (name) onChange(spanOf(name, new Date(), isUtc));
         else if (chosen === "") onChange({ from: null, to: null });
       }}
     />

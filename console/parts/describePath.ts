@@ -1,5 +1,12 @@
 /** What holds a draft tells its reader nothing. */
-const UNSAID: ReadonlySet<string> = new Set(["", "transformer", "draft", "input", "rule", "filter"]);
+const UNSAID: ReadonlySet<string> = new Set([
+  "",
+  "transformer",
+  "draft",
+  "input",
+  "rule",
+  "filter",
+]);
 /** The words of the screens for what the API calls otherwise. */
 const SAID: Readonly<Record<string, string>> = { anyOf: "alternative", noneOf: "exception" };
 const PLURALS = /^(parameter|transform|output|formula|input)s$/;

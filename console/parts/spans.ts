@@ -4,7 +4,7 @@ export interface Span {
   readonly to: string | null;
 }
 
-export const SPANS = ["today", "this month", "this year", "last year"] as const;
+export const SPANS = ["today", "yesterday", "this month", "this year", "last year"] as const;
 export type SpanName = (typeof SPANS)[number];
 
 /** The span of a name at a time, in the reader's zone or, as rows and metrics count, in UTC. */
@@ -17,6 +17,8 @@ export function spanOf(name: SpanName, now: Date, isUtc: boolean): Span {
   switch (name) {
     case "today":
       return { from: at(year, month, day), to: null };
+    case "yesterday":
+      return { from: at(year, month, day - 1), to: at(year, month, day) };
     case "this month":
       return { from: at(year, month, 1), to: null };
     case "this year":

@@ -30,6 +30,11 @@ test("spans begin and end with the days, months and years of the reader or of UT
     from: "2025-01-01T00:00:00.000Z",
     to: "2026-01-01T00:00:00.000Z",
   });
+  const first = new Date("2026-03-01T12:00:00Z");
+  expect(spanOf("yesterday", first, true)).toEqual({
+    from: "2026-02-28T00:00:00.000Z",
+    to: "2026-03-01T00:00:00.000Z",
+  });
   expect(spanOf("this month", now, true)).toEqual({ from: "2026-03-01T00:00:00.000Z", to: null });
   const year = { from: new Date(2026, 0, 1).toISOString(), to: null };
   expect(spanOf("this year", now, false)).toEqual(year);

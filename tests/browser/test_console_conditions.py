@@ -29,6 +29,7 @@ from tests.browser.console import (
     pipeline_id,
     press_on,
     sign_in,
+    tab_to,
     write_csv,
 )
 from tests.browser.test_console_editor import make_pipeline
@@ -151,6 +152,74 @@ async def test_a_narrow_window_has_a_low_header_and_keeps_words_whole(visit: Vis
         await expect(page.get_by_label(name)).to_be_visible()
     await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     assert_quiet(visit)
+
+
+SCROLL_TO = """([one, share]) => {
+  one.scrollLeft = share * (one.scrollWidth - one.clientWidth);
+}"""
+
+
+async def test_what_scrolls_sideways_has_a_shade_at_each_side_with_more(visit: Visit) -> None:
+    page = await sign_in(visit)
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await go_to(visit, path_of("pipelines", await pipeline_id(page), "?tab=versions"))
+    strip = page.get_by_role("navigation", name="Places").get_by_role("list")
+    table = page.locator(".card.flush:has(table)").first
+    for scrolled in (strip, table):
+        element = await scrolled.element_handle()
+        for share, sides in ((0, "behind"), (0.5, "before behind"), (1, "before")):
+            await page.evaluate(SCROLL_TO, [element, share])
+            await expect(scrolled).to_have_attribute("data-more", sides)
+            shadow = await scrolled.evaluate("(one) => getComputedStyle(one).boxShadow")
+            assert [f"{x}20px" in shadow for x in (") ", ") -")] == [
+                side in sides for side in ("before", "behind")
+            ]
+    await page.set_viewport_size({"width": 1440, "height": 900})
+    await expect(strip).not_to_have_attribute("data-more", re.compile(""))
+    await expect(table).not_to_have_attribute("data-more", re.compile(""))
+
+
+CUT_PLACES = """(strip) => {
+  const { left, right } = strip.getBoundingClientRect();
+  return [...strip.children].filter((one) => {
+    const place = one.getBoundingClientRect();
+    const isPartly = place.left < right && place.right > left;
+    return isPartly && (place.left < left - 2 || place.right > right + 2)
+      && getComputedStyle(one).opacity !== "0";
+  }).map((one) => one.textContent.trim());
+}"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+async def test_no_place_is_cut_and_the_keyboard_reaches_each(visit: Visit, width: int) -> None:
+    page = await sign_in(visit)
+    await page.set_viewport_size({"width": width, "height": 844})
+    strip = page.get_by_role("navigation", name="Places").get_by_role("list")
+    element = await strip.element_handle()
+    for share in (0, 0.13, 0.5, 1, 0):
+        await page.evaluate(SCROLL_TO, [element, share])
+        await visit.settle()
+        assert await strip.evaluate(CUT_PLACES) == []
+    for name in await strip.get_by_role("link").all_inner_texts():
+        await tab_to(page, name.strip())
+        await visit.settle()
+        focused = page.locator(":focus")
+        await expect(focused).to_be_in_viewport(ratio=0.99)
+        await expect(page.locator("li:has(:focus)")).to_have_css("opacity", "1")
+
+
+async def test_tabs_that_do_not_fit_stand_in_lines_with_whole_words(visit: Visit) -> None:
+    page = await sign_in(visit)
+    id = await pipeline_id(page)
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await go_to(visit, path_of("pipelines", id))
+    tabs = page.get_by_role("navigation", name="Parts of the pipeline").get_by_role("link")
+    await expect(tabs.first).to_be_visible()
+    places = [await tab.bounding_box() for tab in await tabs.all()]
+    assert len({place["y"] for place in places if place}) > 1
+    for tab in await tabs.all():
+        assert await tab.evaluate(LINES) == 1
+        await expect(tab).to_be_in_viewport(ratio=1)
 
 
 async def test_the_chosen_theme_is_kept(visit: Visit) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime, timedelta
 from urllib.parse import quote
 
 import pytest
@@ -114,11 +115,19 @@ async def test_executions_are_narrowed_by_tag_pipeline_person_time_and_duration(
     await expect(ended).to_have_count(0)
     # One that failed says why.
     pipeline = await make_trips(page, "trips:failing")
-    rows = {"mode": "INLINE", "rows": [{"miles": "many"}], "maxFailedRows": 0}
-    await ask(page, CREATE, input={"pipelineId": pipeline, **rows, "inputName": "failed.csv"})
+    failing = {"mode": "INLINE", "rows": [{"miles": "many"}], "maxFailedRows": 0}
+    wanted = {"pipelineId": pipeline, "inputName": "failed.csv"}
+    made = await ask(page, CREATE, input={**failing, **wanted})
+    failed = made["execution"]["id"]
     await go_to(visit, "/executions?group=%2F&state=FAILED")
     why = "Row 1: more than 0 rows failed; those below were not looked at"
     await expect(rows_of(page, "failed.csv").get_by_text(why)).to_be_visible()
+    # To a reader of tomorrow it failed yesterday.
+    at = datetime.fromisoformat((await ask(page, FACTS, id=failed))["createdAt"])
+    await page.clock.set_fixed_time(at + timedelta(days=1))
+    for span, count in (("yesterday", 1), ("today", 0)):
+        await page.get_by_role("combobox", name="Time", exact=True).select_option(span)
+        await expect(rows_of(page, "failed.csv")).to_have_count(count)
     await go_to(visit, path_of("pipelines", pipeline, "?tab=executions"))
     await expect(page.get_by_text(why)).to_be_visible()
     assert_quiet(visit)

@@ -53,6 +53,8 @@ async def test_a_user_signs_in_at_the_issuer_and_comes_back_to_the_same_place(
     await expect(page.get_by_role("heading", name="Executions")).to_be_visible()
     assert page.url == f"{signed_out.base_url}/console/executions?state=FAILED"
     await expect(page.get_by_text("ana", exact=True)).to_be_visible()
+    # Whom to act as is a choice of development only.
+    await expect(page.get_by_label("Act as")).to_have_count(0)
     stored = await page.evaluate("() => JSON.stringify([{...sessionStorage}, {...localStorage}])")
     assert "eyJ" not in stored
     assert issuer.grants == ["authorization_code"]
