@@ -150,6 +150,8 @@ async def test_the_timeline_has_a_bar_of_each_execution_that_leads_to_it(visit: 
     assert min(widths) >= 8  # a short one is seen, and can be pointed at
     axis = page.locator("figure .names span")
     await expect(axis).to_have_text([re.compile(r"\d\d:\d\d")] * 5)
+    names = await axis.evaluate_all("all => all.map((one) => one.textContent)")
+    assert len({*names}) == 5
     await bars.nth(2).click()
     await expect(page.get_by_role("heading", name="bar 0.csv")).to_be_visible()
     await page.go_back()

@@ -14,9 +14,12 @@ from tests.browser.console import (
     assert_quiet,
     find_faults,
     go_to,
+    hand_over_choosers,
     open_console,
     path_of,
+    press_on,
     sign_in,
+    tab_to,
 )
 from tests.browser.test_console_editor import CREATE as CREATE_PIPELINE
 from tests.browser.test_console_executions import CREATE as CREATE_EXECUTION
@@ -160,10 +163,16 @@ async def test_an_uploaded_line_corrects_a_row_and_the_total_moves(
     old = float(await held.first.get_by_role("definition").inner_text())
     file = tmp_path / "line.csv"
     file.write_text("Plant,Group,Month,kWh,Gas kWh\nBend,/usa/northwest,2024-02,1,\n")
-    await page.get_by_role("link", name="Add or correct rows").click()
+    # By the keyboard alone.
+    hand_over_choosers(page)
+    await press_on(page, "Add or correct rows")
     await expect(page.get_by_text("The rows are kept. A row with the same")).to_be_visible()
-    await page.get_by_label("File to run").set_input_files(file)
-    await page.get_by_role("button", name="Run at once").click()
+    await tab_to(page, "File to run")
+    async with page.expect_file_chooser() as chooser:
+        await page.keyboard.press("Enter")
+    await (await chooser.value).set_files(file)
+    await expect(page.get_by_role("button", name="Run at once")).to_be_visible()
+    await press_on(page, "Run at once")
     await expect(page.get_by_text("success", exact=True)).to_be_visible()
     await open_rows(visit, FEBRUARY)
     await expect(page.get_by_text("1 total", exact=True)).to_be_visible()

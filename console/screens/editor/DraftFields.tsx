@@ -35,7 +35,7 @@ export interface DraftFieldsProps {
 export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProps) {
   return (
     <>
-      <div className="row">
+      <div className="row top">
         <Field label="Name" wrong={messageAbout(problems, "name")} className="grow">
           <input
             value={draft.name}

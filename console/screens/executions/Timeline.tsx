@@ -73,13 +73,16 @@ export function Timeline({ rows }: { rows: readonly Row[] }) {
 }
 
 const DAY = 86_400_000;
+/** The names on so short an axis differ by parts of a second. */
+const MOMENT = 4_000;
 
 /** A time on the axis, as far as the length of the axis needs. */
 function formatMoment(time: number, span: number): string {
   const clock = { hour: "2-digit", minute: "2-digit" } as const;
+  const exact = { ...clock, second: "2-digit" } as const;
   const options =
     span < DAY / 24 / 6
-      ? ({ ...clock, second: "2-digit" } as const)
+      ? { ...exact, ...(span < MOMENT ? ({ fractionalSecondDigits: 3 } as const) : {}) }
       : span < DAY
         ? clock
         : ({ day: "numeric", month: "short", ...(span < 4 * DAY ? clock : {}) } as const);

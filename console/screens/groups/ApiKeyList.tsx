@@ -142,7 +142,7 @@ function NewKey({ roles, onClose }: { roles: readonly HeldRole[]; onClose: () =>
           <Field label="Name">
             <input name="name" required />
           </Field>
-          <div className="row">
+          <div className="row top">
             <Field label="Role">
               <select name="role">
                 {ROLES.map((role) => (

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "aa238681e7cac27fb0d5bc527676f9200e8fe3c84fa38de7d76573f4b015945d"
+STRUCTURE = "4b625a92b758931bc7e4b881301e1fad2711c36c97e2f4cfc9006afd0c0c876a"
 SMALL = '''
 """The fields that read data."""
 type Query {
