@@ -19,6 +19,8 @@ from tests.support.patience import HUNG_SECONDS
 Finding: TypeAlias = tuple[int, str]
 Rule: TypeAlias = Callable[[ast.Module], Iterator[Finding]]
 
+pytestmark = pytest.mark.runs_together("clocks")  # They share the modules, parsed.
+
 TESTS = Path(__file__).parent
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 NOW = {"now", "utcnow", "today", "monotonic", "perf_counter", "sign_dev_token", "sign_claims"}

@@ -17,7 +17,7 @@ from tests.support.stores import skip_reason
 
 pytestmark = pytest.mark.runs_together("pages")
 PAGES = pages_with_blocks()
-FOLLOWED_IN_A_CLONE = ("README.md", "docs/tutorial.md")
+FOLLOWED_IN_A_CLONE = ("README.md", "docs/tutorial.md", "docs/how-to/")
 OPTIONS = {"docs/opensubsonic.md": ("--opensubsonic",)}
 """The options with which the server of a page runs."""
 
@@ -51,13 +51,18 @@ def test_every_block_of_a_page_does_what_the_page_says(
                 page_run.execute(step)
             except AnswerDiffers as differs:
                 pytest.fail(f"{name_of(page)}:{step.block.line}: {differs}", pytrace=False)
-    if name_of(page) in FOLLOWED_IN_A_CLONE:
-        assert files_that_git_would_show(clone) == []
+    if name_of(page).startswith(FOLLOWED_IN_A_CLONE):
+        saved = {step.block.purpose for step in read_steps(page)}
+        assert files_that_git_would_show(clone, saved) == []
 
 
-def files_that_git_would_show(clone: Path) -> list[str]:
-    """Return the new files of a clone that the repository does not ignore."""
-    names = {path.name for path in clone.iterdir()} - {"data", "examples", "schema.graphql"}
+def files_that_git_would_show(clone: Path, saved: set[str]) -> list[str]:
+    """Return the files that a page has left in a clone beside those that it lets its reader save.
+
+    What the repository ignores is left out.
+    """
+    known = saved | {"data", "examples", "schema.graphql"}
+    names = {path.name for path in clone.iterdir()} - known
     command = ["git", "check-ignore", "--no-index", "--", *sorted(names)]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return sorted(names - {*told.stdout.splitlines()})

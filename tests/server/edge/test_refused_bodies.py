@@ -85,7 +85,6 @@ async def send(app: ASGIApp, tmp_path: Path, url: str, begin: bytes, then: str) 
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    gc.collect()
     gc.disable()
     tracemalloc.start()
     try:
