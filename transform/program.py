@@ -31,7 +31,7 @@ from penstock.transform.row_routine import (
 )
 from penstock.transform.timestamps import iso_cell
 
-is_plain_number: Final = re.compile(r"-?\d{1,40}+(?:\.\d{1,40}+)?+", re.ASCII).fullmatch
+is_plain_number: Final = re.compile(r"-?\d{1,40}+(?:\.\d{1,40}+)?", re.ASCII).fullmatch
 """Matches a number that is within all limits, so that nothing else checks it."""
 
 

@@ -16,11 +16,11 @@ CHUNK_BYTES: Final = 64
 """A body may have 1,000 chunks, and one more for each 64 bytes."""
 
 _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
-_QUOTED: Final = rb'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*+"'
+_QUOTED: Final = rb'"(?:[\t !#-\[\]-~\x80-\xff]++|\\[\t -~\x80-\xff])*"'
 _EXTENSION: Final = (
-    rb"[\t ]*+;[\t ]*+" + _TOKEN + rb"(?:[\t ]*+=[\t ]*+(?:" + _TOKEN + rb"|" + _QUOTED + rb"))?+"
+    rb"[\t ]*+;[\t ]*+" + _TOKEN + rb"(?:[\t ]*+=[\t ]*+(?:" + _TOKEN + rb"|" + _QUOTED + rb"))?"
 )
-_FIRST_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})((?:" + _EXTENSION + rb")++)?\r\n")
+_FIRST_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})((?:" + _EXTENSION + rb")+)?\r\n")
 _NEXT_LINE: Final = re.compile(rb"\r\n" + _FIRST_LINE.pattern)
 _TRAILER: Final = re.compile(rb"(?:" + _TOKEN + rb":[\t -~\x80-\xff]*+)?\r\n")
 

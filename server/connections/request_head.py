@@ -26,10 +26,11 @@ _PROBES: Final = tuple(
     for end in (b" ", b"?")
 )
 _TEXT: Final = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
-# Possessive quantifiers never try a match again, so the time is linear in the length of the head.
+# Possessive quantifiers never try a match again, and a line is tried again as a whole only: so the
+# time is linear in the length of the head.
 _REST: Final = (
     rb" [!-~]++ HTTP/1\.[01]\r\n"
-    rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[^\r]*+(?<![ \t])\r\n)*+\r\n"
+    rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[^\r]*+(?<![ \t])\r\n)*\r\n"
 )
 # httptools refuses other methods in an answer of its own, and uvicorn logs each of them.
 _METHODS: Final = (

@@ -15,7 +15,7 @@ _KEY: Final = re.compile(rb"[A-Za-z0-9+/]{22}==")
 _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 _NEXT: Final = rb"[ \t]*+,[ \t,]*+"
 _TOKENS: Final = re.compile(
-    rb"[ \t,]*+" + _TOKEN + rb"(?:" + _NEXT + _TOKEN + rb")*+(?:" + _NEXT + rb")?"
+    rb"[ \t,]*+" + _TOKEN + rb"(?:" + _NEXT + _TOKEN + rb")*(?:" + _NEXT + rb")?"
 )
 
 _ADDED: Final = 3
