@@ -213,6 +213,7 @@ async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
         "/runs",
         "/sensors",
         "/audio",
+        "/audio?rule=new",
         "/system",
         "/nowhere",
     )
