@@ -135,13 +135,16 @@ async def test_a_row_names_the_versions_that_made_it(visit: Visit) -> None:
     }
     given = {"group": "/usa", "name": "console:pinned", "transformer": transformer}
     made = (await ask(page, CREATE_PIPELINE, input=given))["pipeline"]["id"]
-    run = {"pipelineId": made, "mode": "INLINE", "rows": [{"miles": 10}]}
+    tags = [{"key": "reading", "value": "third"}]
+    run = {"pipelineId": made, "mode": "INLINE", "rows": [{"miles": 10}], "tags": tags}
     assert (await ask(page, CREATE_EXECUTION, input=run))["execution"]["id"]
     await go_to(visit, path_of("pipelines", made, "/rows"))
     await page.get_by_role("button", name=re.compile("^Why")).click()
     explained = page.get_by_role("region", name="Explanation")
     used = explained.get_by_role("region", name="What it used").get_by_role("listitem")
     await expect(used).to_have_text("calculation miles_to_kilometres, version 1")
+    history = page.get_by_role("region", name="History of the row")
+    await expect(history.get_by_role("list", name="Tags")).to_have_text("reading third")
     # The page scrolls to its end, and nothing within the page.
     await page.set_viewport_size({"width": 1280, "height": 400})
     rows = page.get_by_role("region", name="Rows", exact=True)

@@ -29,7 +29,7 @@ export const RowPipeline: Operation<RowPipelineQuery, RowPipelineQueryVariables>
   name: "RowPipeline",
 };
 export const RowHistory: Operation<RowHistoryQuery, RowHistoryQueryVariables> = {
-  id: "7f8cd8ae7d76ed3c84a0768a9bf06edf315d87fe31a40740b21063b6ebbd0d0d",
+  id: "9f511dd9f9c6fd629e949e99bcb71f6f4a71d7ddf244f24a466c5b6c13ba3ff2",
   name: "RowHistory",
 };
 export const RowExplanation: Operation<RowExplanationQuery, RowExplanationQueryVariables> = {

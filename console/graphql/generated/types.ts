@@ -4711,7 +4711,11 @@ export type RowHistoryQuery = {
             withdrawn: boolean;
             reason: string | null;
             pipelineVersion: number;
-            execution: { id: string; createdBy: string };
+            execution: {
+              id: string;
+              createdBy: string;
+              tags: Array<{ key: string; value: string }>;
+            };
           }>;
         };
       }

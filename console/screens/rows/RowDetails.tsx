@@ -11,7 +11,7 @@ import { ExplainedRow } from "../../parts/ExplainedRow";
 import { Field } from "../../parts/fields";
 import { useFocusAtFirst } from "../../parts/focus";
 import { readForm } from "../../parts/forms";
-import { Time } from "../../parts/marks";
+import { TagPills, Time } from "../../parts/marks";
 import { Answered, Problem } from "../../parts/state";
 import { UsedVersions } from "../../parts/UsedVersions";
 import { textOf, type RowOutput } from "./rowOutputs";
@@ -75,6 +75,7 @@ function History({ id, outputs }: Pick<RowDetailsProps, "outputs"> & { id: strin
                   {version.withdrawn ? "withdrawn" : `by ${version.execution.createdBy}`}
                 </Link>
                 {version.reason ? <p>{version.reason}</p> : null}
+                <TagPills tags={version.execution.tags} />
                 <p className="small muted">
                   {outputs
                     .map((output) => `${output.label} ${textOf(version.values, output)}`)
