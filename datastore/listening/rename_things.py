@@ -2,7 +2,8 @@
 
 The rows that list the tracks of the old name are the progress: a track that is rewritten leaves
 them. Stars, ratings and plays of an album move before its first track does, so that a worker that
-dies between leaves them where the album will be.
+dies between leaves them where the album will be. Rules of smart playlists get the new name before
+the first track, and lose the old one behind the last.
 """
 
 from asyncio import get_running_loop, sleep
@@ -30,6 +31,7 @@ from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.listening.annotation_moves import AnnotationMover
 from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Kind
+from penstock.datastore.listening.renamed_rules import RuleFollower
 from penstock.datastore.table.items import read_all, read_rows
 from penstock.datastore.table.layout import AUDIO
 from penstock.datastore.table.pages import query_pages
@@ -151,11 +153,14 @@ class _RenameJob:
 
     async def run(self) -> None:
         """Rename the tracks, again while new ones come, and then what is about the artist."""
+        rules = RuleFollower(self.access, self.lease, self.renaming)
+        await rules.add_name()
         if self.lease.total is None:
             await self.lease.set_steps_left(await self._count_tracks())
         began = get_running_loop().time()
         while await self._rename_listed(began):
             pass
+        await rules.drop_old_name()
         if self.renaming.kind is RenamedKind.ARTIST:
             target = (Kind.ARTIST, names.artist_place(self.renaming.name))
             await AnnotationMover(self.access).move((Kind.ARTIST, self.renaming.place), target)

@@ -1,19 +1,20 @@
 """Creation and renaming of playlists, and the transaction that every change uses."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.errors import FieldProblem, Invalid, NotFound, VersionConflict
 from penstock.datastore.playlists.header import PlaylistChange, require_version, retry_on_conflict
 from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import MAX_NAME, Playlist
 from penstock.datastore.playlists.rows import KIND, header_item, member_item, member_key
 from penstock.datastore.playlists.rules import PlaylistRule
 from penstock.datastore.resources import idempotency
-from penstock.datastore.table.commit import Write, already_done, commit
+from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.port import Exists, Missing, Put, Update
 from penstock.datastore.text import name_problem
 
@@ -91,6 +92,25 @@ class PlaylistWriter:
             return await commit_change(self.access, playlist, change, [], expected_version)
 
         return await retry_on_conflict(attempt)
+
+    async def change_rule(self, id: str, change: Callable[[PlaylistRule], PlaylistRule]) -> None:
+        """Change the rule of a smart playlist as it is now; one that is gone stays gone.
+
+        The new rule may have more names than a client may give it.
+        """
+
+        async def attempt() -> None:
+            playlist = await PlaylistReader(self.access).one(id)
+            if playlist.rule is None or (rule := change(playlist.rule)) == playlist.rule:
+                return
+            changed = PlaylistChange(at=self.access.clock.timestamp(), rule=rule)
+            try:
+                await commit_change(self.access, playlist, changed, [], playlist.version)
+            except VersionConflict:
+                raise StaleRead from None
+
+        with suppress(NotFound):
+            await retry_on_conflict(attempt)
 
 
 async def commit_change(
