@@ -4,13 +4,14 @@ A receipt is a row that remembers a notification for some minutes, as long as it
 again. It detects a notification that is sent twice: it is stored once and counted as a duplicate.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.errors import ErrorCode, Unavailable
 from penstock.datastore.ngsi.catalog import Catalog
 from penstock.datastore.ngsi.counts import EventTotals, IngestCounts, KnownRemovals, Tally
 from penstock.datastore.ngsi.dead_letters import (
@@ -22,7 +23,7 @@ from penstock.datastore.ngsi.dead_letters import (
 )
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.rows import Event, recv_time
-from penstock.datastore.ngsi.run_log import RunLog
+from penstock.datastore.ngsi.run_log import REFUSED, RunLog
 from penstock.datastore.ngsi.segments.shared_runs import Segment
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
 from penstock.datastore.table.commit import Write, commit
@@ -100,12 +101,16 @@ class UncertainCommit(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class IntakeBatch:
-    """Events and writes that are committed together, or not at all."""
+    """Events and writes that are committed together, or not at all.
+
+    `intake` is what their run counts beside the events.
+    """
 
     events: list[Event] = field(default_factory=list)
     dead_events: list[DeadEvent] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     writes: list[Write] = field(default_factory=list)
+    intake: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +139,32 @@ class BatchCommitter:
     async def _commit_events(self, batch: IntakeBatch) -> Segment | None:
         await self.catalog.record_paths(batch.tally.places)
         letters = await self.write_dead_letters(batch.dead_events, attempts=0)
-        segment = await self.segments.write(batch.events) if batch.events else None
-        writes = [*batch.writes, *letters]
-        if segment is None:
-            if writes := [*writes, *batch.tally.writes(self.segments.shard)]:
-                await commit(self.table, writes)
+        segments, writes = self.segments, [*batch.writes, *letters]
+        if not batch.events:
+            if writes := [*writes, *batch.tally.writes(segments.shard)]:
+                await self._commit_without_segment(writes, batch.intake)
             return None
+        segment = await segments.write(batch.events, batch.intake)
         try:
             return await self._commit_segment(segment, batch, writes)
         except Unavailable as error:
             raise UncertainCommit(error, segment, batch.events) from error
+
+    async def _commit_without_segment(self, writes: Sequence[Write], intake: Counter[str]) -> None:
+        """Commit a batch without events, of which the present run tells, or else a run of its own.
+
+        The latter is in the transaction.
+        """
+        if +intake:
+            with self.segments.holding_run() as shared:
+                if shared is None:
+                    run = self.run_log.new_empty_run(intake)
+                    await self.run_log.insert_run(run, writes)
+                else:
+                    await commit(self.table, writes)
+                    shared.intake.update(intake)
+        else:
+            await commit(self.table, writes)
 
     async def _commit_segment(
         self, segment: Segment, batch: IntakeBatch, writes: Sequence[Write]
@@ -158,11 +179,14 @@ class BatchCommitter:
             with self.segments.settlements.joining(tally.pending_places) as settlements:
                 counts = tally.writes(shard, segment.named, settlements, self.removals)
                 await commit(self.table, [*writes, *counts])
-            return await self.segments.confirm(segment, batch.events)
+            confirmed = await self.segments.confirm(segment, batch.events)
         except BaseException as error:
             refused = isinstance(error, RepeatedNotification | LetterGone)
             self.segments.abandon(segment, committed=not refused)
             raise
+        if confirmed is not None and confirmed.shared is not None:
+            confirmed.shared.intake.update(batch.intake)
+        return confirmed
 
     async def write_dead_letters(self, dead: Iterable[DeadEvent], *, attempts: int) -> list[Write]:
         """Write dead events to files; return the letters' rows, one for each service path."""
@@ -192,9 +216,11 @@ def _service_path(dead: DeadEvent) -> tuple[str, str]:
     return dead.service, dead.path
 
 
-def count_received(tally: Tally, events: Iterable[Event], dead: Iterable[DeadEvent]) -> None:
-    """Count events and dead events that were received for the first time."""
-    for event in events:
-        tally.add((event.service, event.path), IngestCounts(received=1, pending=1))
-    for each in dead:
-        tally.add((each.service, each.path), IngestCounts(received=1, dead_lettered=1))
+def count_received(batch: IntakeBatch) -> None:
+    """Count the events and the dead events of a batch, which were received for the first time."""
+    for event in batch.events:
+        batch.tally.add((event.service, event.path), IngestCounts(received=1, pending=1))
+    for each in batch.dead_events:
+        batch.tally.add((each.service, each.path), IngestCounts(received=1, dead_lettered=1))
+        code = each.code or ErrorCode.BAD_USER_INPUT
+        batch.intake.update((REFUSED, f"{REFUSED}:{code.value}"))

@@ -236,7 +236,7 @@ class Inbox:
                 batch.writes.append(receipt_write(notification, self.window))
             batch.events.extend(each.events)
             batch.dead_events.extend(each.dead.values())
-        count_received(batch.tally, batch.events, batch.dead_events)
+        count_received(batch)
         return batch
 
     def _release_group(

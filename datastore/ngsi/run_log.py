@@ -40,6 +40,16 @@ EVENTS: Final = "events"
 PERSISTED: Final = "persisted"
 DEAD: Final = "deadLettered"
 
+REFUSED: Final = "refused"
+"""The name of the count of entities that became dead letters before they were events of a run;
+`refused:<code>` is that of those with a code."""
+
+REPLAYED: Final = "replayed"
+"""The name of the count of events that were dead letters before, and not received by the run."""
+
+MAX_CODES: Final = 3
+"""The codes of refused entities that a run counts one by one."""
+
 _SEGMENT: Final = re.compile(r"events\.ndjson\.gz|[\w-]+\.\d\d\.ndjson\.gz", re.ASCII)
 
 ITEMS: Final = "items"
@@ -85,16 +95,30 @@ class RunLog:
     def runs(self) -> Runs:
         return Runs(self.access)
 
-    async def write_segment(self, events: Sequence[Event]) -> Run:
+    async def write_segment(self, events: Sequence[Event], intake: Mapping[str, int]) -> Run:
         """Write a segment and return its run, which is not yet in the manifest."""
         tables = dict.fromkeys(event.table for event in events)
         run = replace(
             self.new_shared_run(),
             shred_types=tuple(tables)[:MAX_TABLES],
-            counts={EVENTS: len(events)},
+            counts={EVENTS: len(events), **intake_counts(intake)},
         )
         await self.lines.write(run.run_id + FILE, events)
         return run
+
+    def new_empty_run(self, intake: Mapping[str, int]) -> Run:
+        """A loaded run without a segment, of a batch all of whose entities were refused."""
+        run = self.new_shared_run()
+        none = {EVENTS: 0, PERSISTED: 0, DEAD: 0, **item_counts({})}
+        return replace(
+            run,
+            state=RunState.LOADED,
+            loaded_at=run.added_at,
+            loaded_by=self.written_by,
+            lease_owner=None,
+            lease_until=None,
+            counts={**none, **intake_counts(intake)},
+        )
 
     def new_shared_run(self) -> Run:
         """A run for several segments, which is not yet in the manifest; it has no counts yet."""
@@ -231,6 +255,13 @@ def item_counts(items: Mapping[str, int]) -> dict[str, int]:
     short = [name for name in named if len(name) <= MAX_NAME][:MAX_COUNTED]
     each = {name: named[name] for name in short}
     return {ITEMS: sum(items.values()), **each}
+
+
+def intake_counts(found: Mapping[str, int]) -> dict[str, int]:
+    """The counts of a run beside its events, with the codes that most refused entities had."""
+    codes = [name for name in found if name.startswith(f"{REFUSED}:")]
+    rare = sorted(codes, key=lambda name: (-found[name], name))[MAX_CODES:]
+    return {name: found[name] for name in found if found[name] and name not in rare}
 
 
 def items_in(counts: Mapping[str, int]) -> Counter[str]:

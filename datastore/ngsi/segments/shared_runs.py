@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.counts import OpenSegment
-from penstock.datastore.ngsi.run_log import DEAD, EVENTS, PERSISTED, item_counts, items_in, run_mark
+from penstock.datastore.ngsi.run_log import (
+    DEAD,
+    EVENTS,
+    PERSISTED,
+    intake_counts,
+    item_counts,
+    items_in,
+    run_mark,
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -14,9 +22,9 @@ class SharedRun:
     """A run of several segments: `open` are not settled, `written` are all so far.
 
     `held_events` is the number of events in the latter, `items` that of the stored items of each
-    table. A sealed run gets no more segments. `lost`
-    is set if another worker may hold the run; then this process neither renews its lease nor marks
-    it. `failure` says why a segment could not be read, or a settled one not be stored again.
+    table, and `intake` what the run counts beside events. A sealed run gets no more segments.
+    `lost` is set if another worker may hold the run; then this process neither renews its lease nor
+    marks it. `failure` says why a segment could not be read, or a settled one not be stored again.
     `idle_rounds` counts the renewals of its lease since the last segment.
     """
 
@@ -25,6 +33,7 @@ class SharedRun:
     events: int = 0
     dead: int = 0
     items: Counter[str] = field(default_factory=Counter)
+    intake: Counter[str] = field(default_factory=Counter)
     open: int = 0
     written: int = 0
     held_events: int = 0
@@ -55,7 +64,7 @@ class SharedRun:
     def counts(self) -> Mapping[str, int]:
         stored = self.events - self.dead
         own = {EVENTS: self.events, PERSISTED: stored, DEAD: self.dead}
-        return {**own, **item_counts(self.items)}
+        return {**own, **item_counts(self.items), **intake_counts(self.intake)}
 
     def note_renewal(self, run: Run) -> None:
         """Note that the lease was renewed."""

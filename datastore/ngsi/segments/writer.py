@@ -8,7 +8,8 @@ left to store.
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -65,17 +66,18 @@ class SegmentWriter:
     _has_failed: bool = False
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def write(self, events: Sequence[Event]) -> Segment:
+    async def write(self, events: Sequence[Event], intake: Mapping[str, int]) -> Segment:
         """Write a segment; its run is in the manifest, unless it is one of its own.
 
         A segment has a run of its own if it comes more than a lease's time after the one before:
         a shared run would cost more. So has each behind a commit that failed: a shared run would be
-        left behind by each.
+        left behind by each. Such a run gets the counts of the intake; a shared one once the commit
+        succeeded.
         """
         alone = self._has_failed or self._now - self._latest > self.log.lease_seconds
         self._latest = self._now
         if alone or self._count_unstored() >= MAX_OPEN:
-            run = await self.log.write_segment(events)
+            run = await self.log.write_segment(events, intake)
             return Segment(run.id, run, self.shard)
         async with self._opening:
             shared = self._usable_run()
@@ -88,6 +90,19 @@ class SegmentWriter:
             self.abandon(segment, committed=False)
             raise
         return segment
+
+    @contextmanager
+    def holding_run(self) -> Iterator[SharedRun | None]:
+        """The present run, which does not end within the block; None if there is none."""
+        shared = self._usable_run()
+        if shared is None:
+            yield None
+            return
+        shared.open += 1
+        try:
+            yield shared
+        finally:
+            shared.open -= 1
 
     async def confirm(self, segment: Segment, events: Sequence[Event]) -> Segment | None:
         """Make sure that a committed segment is in a run that will be taken over; return it.

@@ -233,7 +233,7 @@ async def test_segments_of_what_was_stored_go_after_some_days(world: SinkWorld) 
         ledger = sink.committer.run_log
         await accept(sink, "car1")
         await sink.loader.drain()
-        await ledger.write_segment(await read_events(ledger, (await runs(sink))[0]))
+        await ledger.write_segment(await read_events(ledger, (await runs(sink))[0]), {})
         watch.move(timedelta(days=3))
         await accept(sink, "car2")
         await sink.loader.drain()
