@@ -396,6 +396,14 @@ class GroupRole(StoredRecord, frozen=True, kw_only=True):
     role: Role
 
 
+class PlayerPassword(StoredRecord, frozen=True, kw_only=True):
+    """A password of a music player as its user sees it, without its text."""
+
+    id: str
+    name: str
+    created_at: str
+
+
 class ApiKey(StoredRecord, frozen=True, kw_only=True):
     """An API key as its user sees it, without the secret; `roles` are sorted by group."""
 

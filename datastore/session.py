@@ -34,6 +34,7 @@ from penstock.datastore.manifest.recovery import Recovery
 from penstock.datastore.manifest.runs import OutputFolders, Runs
 from penstock.datastore.ngsi.repository import IngestRepository
 from penstock.datastore.ngsi.retention.sample_deletion import SampleDeletions
+from penstock.datastore.player_passwords import PlayerPasswords
 from penstock.datastore.playlists.repository import Playlists
 from penstock.datastore.records import Calculation, Metric, Pipeline, ReferenceDataset, Resource
 from penstock.datastore.resources.changes import RowChanges
@@ -198,6 +199,10 @@ class Session:
     @cached_property
     def api_keys(self) -> ApiKeys:
         return ApiKeys(self._access, self._store.longest_api_key)
+
+    @cached_property
+    def player_passwords(self) -> PlayerPasswords:
+        return PlayerPasswords(self._access, self._store.user_buckets.vault)
 
     @cached_property
     def audio(self) -> AudioLibrary:

@@ -33,6 +33,11 @@ from penstock.datastore.manifest.lists import TroubledManifests, find_troubled_m
 from penstock.datastore.ngsi.retention.sample_deletion import delete_samples
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.periodic import finish_all
+from penstock.datastore.player_passwords import (
+    SealedPassword,
+    find_player_passwords,
+    open_player_password,
+)
 from penstock.datastore.playlists.delete import PlaylistDeleter
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.writing.steps import RemainingSteps
@@ -54,6 +59,14 @@ class Store(SessionOpener):
     async def find_credential(self, api_key: str) -> Credential | None:
         """Read the stored hash, roles and expiry of an API key, before its caller is known."""
         return await find_credential(self.table, api_key)
+
+    async def find_player_passwords(self, user: str) -> list[SealedPassword]:
+        """Read the sealed passwords of a user's players, before it is known who asks."""
+        return await find_player_passwords(self.table, user)
+
+    async def open_player_password(self, found: SealedPassword) -> str | None:
+        """Open a password of a player; None for one that another key sealed."""
+        return await open_player_password(self.user_buckets.vault, found)
 
     async def cursor_key(self) -> bytes:
         """Read the key that seals cursors, which is made when it is first read."""

@@ -40,6 +40,7 @@ from penstock.schema.executions.mutations import ExecutionMutation
 from penstock.schema.executions.worker_mutations import ExecutionWorkerMutation
 from penstock.schema.groups.api_keys import ApiKeyMutation
 from penstock.schema.groups.groups import Group, GroupMutation, GroupQuery
+from penstock.schema.groups.player_passwords import PlayerPasswordMutation
 from penstock.schema.groups.viewer import ViewerQuery
 from penstock.schema.kept_rows.rows import KeptRow
 from penstock.schema.manifest.manifest_mutations import ManifestMutation
@@ -107,6 +108,7 @@ class Mutation(
     PlaylistFileMutation,
     ListeningMutation,
     ApiKeyMutation,
+    PlayerPasswordMutation,
     AudioMutation,
     RenamingMutation,
     ArtworkMutation,

@@ -29,6 +29,7 @@ from penstock.server.app_options import (
 )
 from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity
+from penstock.server.auth.player_passwords import PlayerAuthenticator
 from penstock.server.auth.tokens import Authenticator, open_authenticator
 from penstock.server.connections.descriptors import MOST_CONNECTIONS, transfers_for
 from penstock.server.connections.gate import Gates
@@ -46,6 +47,7 @@ from penstock.server.edge.sensor_charts import SensorCharts
 from penstock.server.error_pages import error_page_routes
 from penstock.server.front_pages import find_file_origins, page_routes
 from penstock.server.opensubsonic.app import OpenSubsonicApp
+from penstock.server.opensubsonic.authentication import PlayerSignIn
 from penstock.server.settings.settings import Settings
 from penstock.server.settings.shown_settings import show_settings
 from penstock.server.streams.operations import OperationRunner, StreamService
@@ -214,5 +216,7 @@ def _caller_routes(
     yield schema_route(authenticator.caller_of, reader.limits, introspection=reader.introspection)
     yield from audio_stream_routes(store, authenticator.caller_of, limiter)
     if settings.opensubsonic:
-        yield from OpenSubsonicApp(store, authenticator, limits, reader.limits).routes()
+        passwords = PlayerAuthenticator(store, settings.api_key_cache_seconds)
+        sign_in = PlayerSignIn(authenticator, passwords)
+        yield from OpenSubsonicApp(store, sign_in, limits, reader.limits).routes()
     yield SensorCharts(store, authenticator.caller_of, reader.limits, limits).route()

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
+from penstock.datastore.access.sealed_rows import CONNECTION_KEYS, SEALED
 from penstock.datastore.access.vault import Vault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.records import BucketConnection, ConnectionKind
@@ -64,7 +65,6 @@ def masked_key(access_key: str) -> str:
 MAX_CONNECTIONS: Final = 100
 NO_ROLES_TAKEN: Final = "cannot be used: this server assumes no roles"
 _EXTERNAL_ID_BYTES: Final = 24
-SEALED: Final = "sealed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class BucketConnections:
         )
         await self._require_allowed(connection, list(key_problems(keys[0], keys[1])))
         secret = msgspec.json.encode([keys.access_key, keys.secret_key])
-        sealed = await self.vault.seal(secret, sealing_context(self._user, connection.id))
+        sealed = await self.vault.seal(secret, CONNECTION_KEYS.context(self._user, connection.id))
         await self._put_connection(connection, {SEALED: sealed})
         return connection
 
@@ -154,7 +154,7 @@ class BucketConnections:
         item = (await self.access.table.get([key], consistent=True)).items.get(key)
         if item is None or SEALED not in item:
             raise not_found_error("connection")
-        secret = await self.vault.open(str(item[SEALED]), sealing_context(self._user, id))
+        secret = await self.vault.open(str(item[SEALED]), CONNECTION_KEYS.context(self._user, id))
         return Credentials(*msgspec.json.decode(secret, type=tuple[str, str]))
 
     async def _require_allowed(
@@ -220,11 +220,6 @@ class BucketConnections:
     @property
     def _user(self) -> str:
         return self.access.caller.user_id
-
-
-def sealing_context(user: str, connection: str) -> dict[str, str]:
-    """The encryption context that binds the keys to their connection."""
-    return {"owner": user, "connection": connection, "purpose": "penstock audio connection"}
 
 
 def _read_connection(item: Attributes) -> BucketConnection:

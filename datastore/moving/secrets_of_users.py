@@ -1,15 +1,10 @@
-"""Users' secrets on the way from one vault to another: those of bucket connections."""
+"""Users' secrets on the way from one vault to another: keys of buckets, passwords of players."""
 
 from dataclasses import dataclass
 
+from penstock.datastore.access.sealed_rows import SEALED, sealing_context
 from penstock.datastore.access.vault import TamperedSecret, Vault
-from penstock.datastore.audio.connections import SEALED, sealing_context
-from penstock.datastore.table.layout import CONNECTION
-from penstock.datastore.table.port import Item
-from penstock.datastore.text import unescape
-
-_USERS = f"{CONNECTION.pk.leader}:"
-_CONNECTIONS = f"{CONNECTION.sk.leader}:"
+from penstock.datastore.table.port import Item, Key, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +21,13 @@ class SecretCarrier:
     @staticmethod
     def concerns(pk: str, sk: str) -> bool:
         """Whether a row of this key can have a secret."""
-        return pk.startswith(_USERS) and sk.startswith(_CONNECTIONS)
+        return sealing_context(Key(pk, sk)) is not None
 
     async def carry(self, item: Item) -> Item:
         """The row, with its secret sealed by the target. Raises Unavailable without a vault."""
-        sealed = item.get(SEALED)
-        if not isinstance(sealed, str):
+        sealed, context = item.get(SEALED), sealing_context(key_of(item))
+        if not isinstance(sealed, str) or context is None:
             return item
-        context = sealing_context(
-            unescape(CONNECTION.pk.parse(str(item["pk"]))["user"]),
-            unescape(CONNECTION.sk.parse(str(item["sk"]))["connection"]),
-        )
         try:
             secret = await self.source.open(sealed, context)
         except TamperedSecret:

@@ -194,6 +194,7 @@ ALBUM = row("U:{user}", "AL:{name}:{album}")
 GENRE = row("U:{user}", "AG:{name}:{genre}")
 COVER = row("U:{user}", "AC:{artwork}")
 CONNECTION = row("U:{user}", "CN:{connection}")
+PLAYER_PASSWORD = row("U:{user}", "PP:{password}")
 IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{hash}")
 OPEN_IMPORTS = row("UI:{user}", "UI")
 DESTINATION = row("ND:{service}", "ND:{table}", "ND")
@@ -286,6 +287,7 @@ ROWS = (
     GENRE,
     COVER,
     CONNECTION,
+    PLAYER_PASSWORD,
     IMPORT_FAILURE,
     OPEN_IMPORTS,
     EXECUTION,

@@ -17,12 +17,13 @@ from penstock.schema.core.quotas import Quota
 from penstock.schema.core.relay import Node, parse_global_id
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.groups.api_keys import ApiKeyViewer
+from penstock.schema.groups.player_passwords import PlayerPasswordViewer
 
 MAX_NODES = 100
 
 
 @strawberry.type(description="The caller: the user on whose behalf the request is made.")
-class Viewer(ApiKeyViewer, ListeningViewer):
+class Viewer(ApiKeyViewer, PlayerPasswordViewer, ListeningViewer):
     user_id: str = strawberry.field(
         description="The id of the user, by which other objects refer to the user."
     )

@@ -5,8 +5,8 @@ from collections import Counter
 
 from cyclopts import App
 
+from penstock.datastore.access.reseal import ResealOutcome, reseal_secrets
 from penstock.datastore.access.vault import RenewedVault
-from penstock.datastore.audio.reseal import ResealOutcome, reseal_secrets
 from penstock.datastore.text import say_count
 from penstock.datastore.upgrades.upgrade import Page, Step
 from penstock.server.commands.options import StoreOptions

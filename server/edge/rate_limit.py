@@ -294,17 +294,18 @@ class PlaceTaker:
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
         """Return the caller; raises RateLimited for one connection too many."""
         caller = await self._inner.caller_of(headers)
-        _take_place(caller)
+        take_place(caller)
         return caller
 
     async def authenticate(self, headers: Mapping[str, object]) -> Authentication:
         """Return the caller and the end of the session; raises as `caller_of`."""
         authentication = await self._inner.authenticate(headers)
-        _take_place(authentication.caller)
+        take_place(authentication.caller)
         return authentication
 
 
-def _take_place(caller: Caller) -> None:
+def take_place(caller: Caller) -> None:
+    """Let a caller use the connection of this request; raises RateLimited for one too many."""
     connection = current_connection.get()
     if connection is not None and not connection.take_place(caller.user_id):
         reason = "You use as many connections at once as one caller may"

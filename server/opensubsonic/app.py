@@ -13,7 +13,6 @@ from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.store import Store
 from penstock.schema.engine.cost import ANSWER_BYTES, BODY_BYTES
 from penstock.schema.engine.limits import Limits
-from penstock.server.auth.tokens import Authenticator
 from penstock.server.core.headers import request_headers, request_id_of
 from penstock.server.edge.caller_turn import CallerTurn
 from penstock.server.edge.deadline import Deadline
@@ -38,7 +37,7 @@ from penstock.server.opensubsonic.answers import (
     error_response,
     measure_answer,
 )
-from penstock.server.opensubsonic.authentication import authenticate
+from penstock.server.opensubsonic.authentication import PlayerSignIn
 from penstock.server.opensubsonic.call import Call, Handler
 from penstock.server.opensubsonic.parameters import Parameters
 
@@ -106,7 +105,7 @@ class OpenSubsonicApp:
     """Answers calls of music players, each with the sessions and repositories of GraphQL."""
 
     store: Store
-    authenticator: Authenticator
+    sign_in: PlayerSignIn
     limits: Limits
     callers: CallerLimits
 
@@ -146,7 +145,7 @@ class OpenSubsonicApp:
             body = await read_body(headers, receive, self.limits)
         # They are decoded for callers only: strangers send no more than credentials.
         if len(query) + len(body) > STRANGER_BYTES:
-            await authenticate(Parameters.credentials(query, body), self.authenticator)
+            await self.sign_in.authenticate(Parameters.credentials(query, body))
         return Parameters.parse(query, body)
 
     def _receive_from_callers(self, query: bytes, receive: Receive) -> Receive:
@@ -160,7 +159,7 @@ class OpenSubsonicApp:
                 begin.extend(message.get("body", b""))
                 if len(begin) > STRANGER_BEGIN:
                     credentials = Parameters.credentials(query, bytes(begin))
-                    await authenticate(credentials, self.authenticator)
+                    await self.sign_in.authenticate(credentials)
                     is_caller = True
             return message
 
@@ -176,7 +175,7 @@ class OpenSubsonicApp:
             message = "The server does not have this call."
             raise SubsonicError(SubsonicCode.GENERIC, message, status=404)
         _check_version(parameters)
-        caller = await authenticate(parameters, self.authenticator)
+        caller = await self.sign_in.authenticate(parameters)
         paid = COST + parameters.size // BODY_BYTES
         self.callers.rate.spend(caller.user_id, paid)
         async with CallerTurn(self.callers.running, caller.user_id) as turn:

@@ -442,3 +442,14 @@ async def test_connecting(store: Store) -> None:
     assert await walk(library.connections.page) == [made]
     assert await library.connections.unseal_keys(made.id) == KEYS
     assert await walk(listener(store, BOB).connections.page) == []
+
+
+async def test_letting_a_player_in(store: Store) -> None:
+    """let a music player in"""
+    with_vault = replace(store, user_buckets=BucketAccess(LocalVault(b"k" * 32)))
+    made = await with_vault.open_session(ANN).player_passwords.create("Phone")
+    traced = TracedTable(store.table)
+    (found,) = await replace(with_vault, table=traced).find_player_passwords(ANN.user_id)
+    assert traced.seen == (1, 0, 1)
+    assert await with_vault.open_player_password(found) == made.text
+    assert await with_vault.find_player_passwords(BOB.user_id) == []

@@ -289,6 +289,12 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
         "revokeApiKey": [
             (mutation("revokeApiKey", "RevokeApiKeyInput"), {"in": {"id": world.key}})
         ],
+        "revokePlayerPassword": [
+            (
+                mutation("revokePlayerPassword", "RevokePlayerPasswordInput"),
+                {"in": {"id": world.key}},
+            )
+        ],
         **execution_cases(world),
         **ngsi_cases(world),
     }

@@ -9,6 +9,8 @@ from unittest.mock import patch
 import pytest
 from graphql import GraphQLEnumType, GraphQLObjectType
 
+from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.roles import Caller
@@ -453,6 +455,9 @@ LISTS = {
         ["2", "1"],
     ),
     "api keys": Listing("Viewer.apiKeys", ("viewer", "apiKeys"), "", "name", ["k2", "k1", "k0"]),
+    "passwords of players": Listing(
+        "Viewer.playerPasswords", ("viewer", "playerPasswords"), "", "name", ["w2", "w1", "w0"]
+    ),
     **{name: Listing(*row) for name, row in AUDIO_LISTS.items()},
 }
 
@@ -494,6 +499,10 @@ async def catalogue(ask: Ask) -> None:
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]
         await ask.input(CREATE_API_KEY, name=f"k{n}", roles=roles, expiresAt=until)
+    vault = BucketAccess(LocalVault(b"k" * 32))
+    owner = replace(ask.store, user_buckets=vault).open_session(Caller("root", {}))
+    for n in range(3):
+        await owner.player_passwords.create(f"w{n}")
     await audio_catalogue(with_counted_ids(ask.store, 0))
     await listen(ask)
 

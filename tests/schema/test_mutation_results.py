@@ -26,7 +26,7 @@ from penstock.datastore.resources.version_labels.labels import MAX_LABELS
 from penstock.datastore.roles import ROOT as ROOT_GROUP
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.commit import commit
-from penstock.datastore.table.layout import API_KEY
+from penstock.datastore.table.layout import API_KEY, PLAYER_PASSWORD
 from penstock.datastore.table.port import Item, Put, Update, Value
 from penstock.schema import schema
 from penstock.schema.core.relay import GlobalId
@@ -58,6 +58,7 @@ from tests.support.sample_resources import fill_open_uploads
 CONTRIBUTOR = as_caller("carl", "/usa=contributor")
 USA = as_caller("uma", "/usa=admin")
 COLLECTOR = as_caller("cora", "/usa=admin")
+WITH_KEY = Caller("uma", USA.roles, api_key="a key")
 SAMPLES = {"service": "usa", "servicePath": "/p", "entityId": "car1", "entityType": "car"}
 LONG = tag_inputs(f"key={'/'.join(['x' * 128] * 8)}")
 """A tag that is longer than a key of the table may be."""
@@ -295,7 +296,27 @@ CASES: dict[tuple[str, str], Case] = {
         "FORBIDDEN",
         None,
         {},
-        Caller("uma", USA.roles, api_key="a key"),
+        WITH_KEY,
+    ),
+    ("CreatePlayerPasswordResult", "NotPermitted"): Case(
+        "createPlayerPassword", {"name": "p"}, "FORBIDDEN", None, {}, WITH_KEY
+    ),
+    ("CreatePlayerPasswordResult", "ValidationProblem"): Case(
+        "createPlayerPassword", {"name": " "}, "BAD_USER_INPUT", ["name"], {}, USA
+    ),
+    ("CreatePlayerPasswordResult", "LimitExceeded"): Case(
+        "createPlayerPassword",
+        {"name": "p"},
+        "LIMIT_EXCEEDED",
+        None,
+        {"limit": "passwords of music players of a user", "maximum": 20, "actual": 21},
+        COLLECTOR,
+    ),
+    ("RevokePlayerPasswordResult", "NotFound"): Case(
+        "revokePlayerPassword", {"id": ABSENT}, "NOT_FOUND", ["id"], {}, USA
+    ),
+    ("RevokePlayerPasswordResult", "NotPermitted"): Case(
+        "revokePlayerPassword", {"id": ABSENT}, "FORBIDDEN", None, {}, WITH_KEY
     ),
     ("ReplayDeadLettersResult", "NotFound"): Case(
         "replayDeadLetters", {"ids": [ABSENT]}, "NOT_FOUND", ["ids"]
@@ -603,6 +624,13 @@ DELETE_GONE = """mutation { deleteGroup(input: {path: "/gone", cascade: true}) {
   ...on DeleteGroupPayload { job { id } } } }"""
 
 
+async def make_passwords(ask: Ask) -> None:
+    """Make as many passwords of players as a user may have; this store has no key to seal them."""
+    named = {"name": "p", "createdAt": "2022-08-10T23:55:20.322Z"}
+    rows = [PLAYER_PASSWORD.item(user="cora", password=f"{n}") for n in range(20)]
+    await ask.store.table.write([Put({**row, **named}) for row in rows])
+
+
 async def resources(ask: Ask) -> dict[str, str]:
     """Make the resources of the cases, by name; the heavy one has many grants."""
     await ask.create_groups()
@@ -644,6 +672,7 @@ async def resources(ask: Ask) -> dict[str, str]:
     for start in range(0, 100, 25):
         rows = [API_KEY.item(id=f"{n}", user="cora") for n in range(start, start + 25)]
         await ask.store.table.write([Put(row) for row in rows])
+    await make_passwords(ask)
     await fill_open_uploads(ask.store.table, "cora")
     made["letter"] = await store_dead_letter(ask.store)
     await store_samples(ask.store, "usa", "/p")

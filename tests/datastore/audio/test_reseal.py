@@ -11,10 +11,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from penstock.datastore.access.kms_vault import KmsVault
+from penstock.datastore.access.reseal import ResealOutcome, reseal_secrets
 from penstock.datastore.access.vault import LocalVault, RenewedVault, TamperedSecret, Vault
 from penstock.datastore.audio.connections import BucketConnections
 from penstock.datastore.audio.library import BucketAccess
-from penstock.datastore.audio.reseal import ResealOutcome, reseal_secrets
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store

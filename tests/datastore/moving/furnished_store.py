@@ -7,8 +7,8 @@ from decimal import Decimal
 from pathlib import Path
 from uuid import uuid4
 
+from penstock.datastore.access.sealed_rows import SEALED, sealing_context
 from penstock.datastore.access.vault import LocalVault
-from penstock.datastore.audio.connections import SEALED, sealing_context
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.clock import Clock
@@ -133,7 +133,8 @@ async def _scan(table: SampleTable) -> AsyncIterator[Item]:
 
 async def neutral_row(store: MovableStore, item: Item) -> Item:
     if SEALED in item:
-        context = sealing_context(str(item["pk"])[2:], str(item["sk"])[3:])
+        context = sealing_context(key_of(item))
+        assert context is not None
         item = {**item, SEALED: (await store.vault.open(str(item[SEALED]), context)).decode()}
     return rename_buckets(item, store.buckets, BucketNames("own", "own"))
 

@@ -290,6 +290,7 @@ WITHOUT_NAMES = {
     "audioLibrary",
     "createArtworkUpload",
     "createAudioUpload",
+    "createPlayerPassword",
     "createPlaylistUpload",
     "createStorage",
     "createStorageConnection",

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,10 @@ from xml.etree import ElementTree as ET
 
 from httpx import ASGITransport, AsyncClient, Response
 
+from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.player_passwords import NewPlayerPassword
 from penstock.datastore.records import GroupRole
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.store import Store
@@ -31,6 +34,17 @@ async def key_of(store: Store, user: str) -> str:
         "player", [GroupRole(group=ROOT, role=Role.READER)], expires
     )
     return str(made.text)
+
+
+def with_vault(store: Store) -> Store:
+    """The store as a server opens it: it can seal secrets of users."""
+    return replace(store, user_buckets=BucketAccess(LocalVault(b"k" * 32)))
+
+
+async def make_password(store: Store, user: str) -> NewPlayerPassword:
+    """Make a password of a player of a user."""
+    session = with_vault(store).open_session(Caller(user, {ROOT: Role.READER}))
+    return await session.player_passwords.create("player")
 
 
 @dataclass
@@ -65,7 +79,7 @@ async def open_players(
     """Serve the API over a store; yield a client that has no key."""
     chosen = {"opensubsonic": True, "deadline_seconds": HUNG_SECONDS, **settings}
     async with (
-        open_app(Settings.load(data_dir=data_dir, **chosen), store, None) as app,
+        open_app(Settings.load(data_dir=data_dir, **chosen), with_vault(store), None) as app,
         AsyncClient(transport=ASGITransport(app), base_url="http://localhost") as client,
     ):
         yield client

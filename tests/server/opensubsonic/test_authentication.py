@@ -1,17 +1,35 @@
-"""The callers of the OpenSubsonic API: an API key, and every refusal of what is none."""
+"""The callers of the OpenSubsonic API: a key or a password, and every refusal of what is none."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
 
+from penstock.datastore.player_passwords import SealedPassword
 from penstock.datastore.store import Store
+from penstock.server.auth.player_passwords import MAX_READS, PlayerAuthenticator
 from penstock.server.opensubsonic import parameters
-from tests.datastore.audio.sample_library import BOB, add, listener
-from tests.server.opensubsonic.players import Player, key_of, open_players, player_of
+from tests.datastore.audio.sample_library import ANN, BOB, add, listener
+from tests.server.opensubsonic.players import (
+    Player,
+    key_of,
+    make_password,
+    open_players,
+    player_of,
+    with_vault,
+)
+from tests.support.loop_clock import let_tasks_run
+
+
+def token(password: str, salt: str, user: str = "ann") -> dict[str, str]:
+    """The parameters of a player that has a password, as the specification computes them."""
+    digest = md5((password + salt).encode(), usedforsecurity=False).hexdigest()
+    return {"u": user, "t": digest, "s": salt, "v": "1.16.1", "c": "tests"}
 
 
 async def test_a_key_is_accepted_alone_or_as_the_password_of_its_user(
@@ -37,8 +55,12 @@ async def test_a_key_is_accepted_alone_or_as_the_password_of_its_user(
         ({"u": "ann", "p": "sesame"}, 40),
         ({"u": "ann", "p": "enc:zz"}, 40),
         ({"u": "ann", "p": "enc:ff"}, 40),
-        ({"u": "ann", "t": "0" * 32, "s": "salt"}, 41),
-        ({"u": "ann", "s": "salt"}, 41),
+        ({"u": "ann", "t": "0" * 32, "s": "salt"}, 40),
+        ({"u": "a" * 300, "t": "0" * 32, "s": "salt"}, 40),
+        ({"u": "ann", "t": "é", "s": "\N{SNOWMAN}"}, 40),
+        ({"u": "ann", "s": "salt"}, 10),
+        ({"u": "ann", "t": "0" * 32}, 10),
+        ({"t": "0" * 32, "s": "salt"}, 10),
         ({"u": "ann", "p": "KEY", "t": "0" * 32, "s": "salt"}, 43),
         ({"apiKey": "KEY", "u": "ann"}, 43),
         ({"apiKey": "KEY", "p": "KEY"}, 43),
@@ -66,6 +88,117 @@ async def test_every_other_caller_gets_the_code_of_the_specification(
     assert key not in message
     own = [record for record in caplog.records if record.name != "httpx"]
     assert key not in "".join(record.getMessage() for record in own)
+
+
+async def test_a_password_is_accepted_with_a_salt_and_as_it_is(
+    any_store: Store, player: Player, caplog: pytest.LogCaptureFixture
+) -> None:
+    password = (await make_password(any_store, "ann")).text
+    other = (await make_password(any_store, "ann")).text
+    salted = token(password, "c19b2d")
+    accepted = [
+        salted,
+        token(other, "c19b2d"),
+        token(password, "sält"),
+        {**salted, "t": salted["t"].upper()},
+        {"u": "ann", "p": password},
+        {"u": "ann", "p": f"enc:{password.encode().hex()}"},
+    ]
+    refused = [
+        token(password, "c19b2d", "bob"),
+        {**salted, "s": "c19b2e"},
+        {**salted, "t": salted["t"][:-1]},
+        token(password[:-1], "c19b2d"),
+        {"u": "bob", "p": password},
+        {"u": "ann", "p": password.upper()},
+    ]
+    with caplog.at_level(logging.DEBUG):
+        for given in accepted:
+            said = await Player(player.client, given).ask("getUser", username="ann")
+            assert said["user"]["username"] == "ann"
+        for given in refused:
+            assert (await Player(player.client, given).fail("ping"))[0] == 40
+    assert (await Player(player.client, {"apiKey": password}).fail("ping"))[0] == 44
+    own = [record for record in caplog.records if record.name != "httpx"]
+    assert password not in "".join(record.getMessage() for record in own)
+
+
+async def test_a_password_opens_nothing_but_the_library_of_its_user(
+    any_store: Store, player: Player
+) -> None:
+    password = (await make_password(any_store, "ann")).text
+    mine = Player(player.client, token(password, "salt"))
+    track = await add(listener(any_store, ANN), "a", "Mine", "Ann", album="Own")
+    foreign = await add(listener(any_store, BOB), "b", "Secret", "Bo", album="Hidden")
+    assert (await mine.ask("getSong", id=track.id))["song"]["title"] == "Mine"
+    assert (await mine.fail("getSong", id=foreign.id))[0] == 70
+    bearer = {"authorization": f"Bearer {password}"}
+    body = {"query": "{ __typename }"}
+    answer = await player.client.post("/graphql", json=body, headers=bearer)
+    assert answer.status_code == 401
+
+
+async def test_a_revoked_password_is_refused(any_store: Store, tmp_path: Path) -> None:
+    async with open_players(any_store, tmp_path / "now", api_key_cache_seconds=0) as client:
+        made, other = [await make_password(any_store, "ann") for _ in range(2)]
+        assert (await Player(client, token(made.text, "salt")).ask("ping"))["status"] == "ok"
+        session = with_vault(any_store).open_session(ANN)
+        await session.player_passwords.revoke(made.password.id)
+        assert (await Player(client, token(made.text, "salt")).fail("ping"))[0] == 40
+        assert (await Player(client, token(other.text, "salt")).ask("ping"))["status"] == "ok"
+
+
+class Passwords:
+    """Passwords that are equal to their ids; `read` and `opened` are what was asked for."""
+
+    def __init__(self, **of_users: list[str]) -> None:
+        self.of_users = of_users
+        self.read: list[str] = []
+        self.opened: list[str] = []
+        self.held = asyncio.Event()
+        self.held.set()
+
+    async def find_player_passwords(self, user: str) -> list[SealedPassword]:
+        self.read.append(user)
+        await self.held.wait()
+        return [SealedPassword(id, user, id) for id in self.of_users.get(user, [])]
+
+    async def open_player_password(self, found: SealedPassword) -> str | None:
+        self.opened.append(found.id)
+        return None if found.id == "lost" else found.id
+
+
+async def test_passwords_are_read_again_after_some_seconds_and_opened_once() -> None:
+    now, stored = 0.0, Passwords(ann=["lost", "one", "two"])
+    players = PlayerAuthenticator(stored, 5, lambda: now)
+
+    async def id_of(user: str, password: str) -> str | None:
+        caller = await players.caller_of(user, lambda text: text == password)
+        assert caller is None or (caller.user_id, dict(caller.roles)) == (user, {})
+        return None if caller is None else caller.api_key
+
+    for at in (0.0, 4.9, 5.0, 9.9):
+        now = at
+        assert await id_of("ann", "two") == "two"
+        assert await id_of("ann", "none") is None
+        assert await id_of("eve", "one") is None
+    assert (stored.read, stored.opened) == (["ann", "eve"] * 2, ["lost", "one", "two"])
+    stored.of_users["ann"] = ["one"]
+    assert await id_of("ann", "two") == "two"
+    now = 10.0
+    assert await id_of("ann", "two") is None
+
+
+async def test_a_few_users_are_read_at_a_time() -> None:
+    stored = Passwords()
+    stored.held.clear()
+    players = PlayerAuthenticator(stored, 5)
+    users = [f"u{n}" for n in range(MAX_READS + 9)]
+    asked = [asyncio.create_task(players.caller_of(user, lambda _: True)) for user in users]
+    await let_tasks_run()
+    assert len(stored.read) == MAX_READS
+    stored.held.set()
+    assert await asyncio.gather(*asked) == [None] * len(asked)
 
 
 async def test_the_extensions_are_told_to_everybody(player: Player) -> None:

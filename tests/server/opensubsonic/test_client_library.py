@@ -20,6 +20,9 @@ CREATE = """mutation { createApiKey(input: {name: "player", roles: [{group: "/",
   expiresAt: "%s"}) { ... on CreateApiKeyPayload { secret } } }"""
 """The operation that makes a key."""
 
+PASSWORD = """mutation { createPlayerPassword(input: {name: "player"}) {
+  ... on CreatePlayerPasswordPayload { secret } } }"""
+
 
 @dataclass
 class Listener:
@@ -36,6 +39,20 @@ def connect(server: RunningServer, key: str) -> AsyncConnection:
     )
 
 
+def connect_with_password(
+    server: RunningServer, password: str, *, legacy: bool = False
+) -> AsyncConnection:
+    """Connect as most players do: by token and salt, or else by the password in the URL."""
+    return AsyncConnection(
+        "http://127.0.0.1",
+        "ana",
+        password,
+        port=int(server.url.rpartition(":")[2]),
+        app_name="tests",
+        legacy_auth=legacy,
+    )
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[RunningServer]:
     data = tmp_path / "data"
@@ -46,23 +63,24 @@ def server(tmp_path: Path) -> Iterator[RunningServer]:
 
 @pytest.fixture
 async def listener(server: RunningServer) -> AsyncIterator[Listener]:
-    key = _make_key(server)
+    key = _make_secret(server, CREATE % in_half_a_year())
     connection = connect(server, key)
     yield Listener(server, key, connection)
     await connection.cleanup()
 
 
-def _make_key(server: RunningServer) -> str:
+def _make_secret(server: RunningServer, document: str) -> str:
     headers = {"authorization": f"Bearer {token_of(server.data_dir, '/=admin')}"}
-    body = {"query": CREATE % in_half_a_year()}
+    body = {"query": document}
     answer = httpx.post(
         f"{server.url}/graphql", json=body, headers=headers, timeout=HUNG_SECONDS, verify=VERIFY_TLS
     )
-    secret: str = answer.json()["data"]["createApiKey"]["secret"]
+    (made,) = answer.json()["data"].values()
+    secret: str = made["secret"]
     return secret
 
 
-async def test_a_client_library_finds_an_album_and_plays_it_from_any_place(
+async def test_a_client_library_plays_an_album_by_a_key_and_a_playlist_by_token_and_salt(
     listener: Listener,
 ) -> None:
     connection = listener.connection
@@ -84,13 +102,22 @@ async def test_a_client_library_finds_an_album_and_plays_it_from_any_place(
         assert (answer.status, len(whole)) == (200, song.size)
         sought = await connection.stream(song.id, byte_range="bytes=1000-1999")
         assert (sought.status, await sought.read()) == (206, whole[1000:2000])
-    await play_a_playlist(connection, [song.id for song in album.song or []])
+    password = _make_secret(listener.server, PASSWORD)
+    player = connect_with_password(listener.server, password)
+    await play_a_playlist(player, [song.id for song in album.song or []])
+    await player.cleanup()
+    legacy = connect_with_password(listener.server, password, legacy=True)
+    assert await legacy.ping()
+    await legacy.cleanup()
     cover = await (await connection.get_cover_art(str(album.cover_art))).read()
     assert cover.startswith(b"\x89PNG")
-    stranger = connect(listener.server, "penstock_wrong")
-    with pytest.raises(errors.SonicError):
-        await stranger.ping()
-    await stranger.cleanup()
+    for stranger in (
+        connect(listener.server, "penstock_wrong"),
+        connect_with_password(listener.server, password[::-1]),
+    ):
+        with pytest.raises(errors.SonicError):
+            await stranger.ping()
+        await stranger.cleanup()
 
 
 async def play_a_playlist(connection: AsyncConnection, songs: list[str]) -> None:

@@ -5,9 +5,9 @@ from contextlib import suppress
 from enum import Enum
 from typing import Final
 
-from penstock.datastore.access.vault import RenewedVault, TamperedSecret
-from penstock.datastore.audio.connections import SEALED, sealing_context
-from penstock.datastore.table.layout import CONNECTION
+from penstock.datastore.access.sealed_rows import SEALED, sealing_context
+from penstock.datastore.access.vault import RenewedVault, SecretContext, TamperedSecret
+from penstock.datastore.table.layout import LIBRARY
 from penstock.datastore.table.port import (
     Attributes,
     Compare,
@@ -18,7 +18,6 @@ from penstock.datastore.table.port import (
     Update,
     key_of,
 )
-from penstock.datastore.text import unescape
 
 PAGE_SIZE: Final = 100
 
@@ -39,16 +38,19 @@ async def reseal_secrets(table: Table, vault: RenewedVault) -> AsyncIterator[Res
     """
     last: Key | None = None
     while True:
-        page = await table.scan(Scan(prefix=CONNECTION.pk.prefix({}), after=last, limit=PAGE_SIZE))
+        page = await table.scan(Scan(prefix=LIBRARY.pk.prefix({}), after=last, limit=PAGE_SIZE))
         for row in page.items:
-            if CONNECTION.holds(key_of(row)) and SEALED in row:
-                yield await _reseal(table, vault, row)
+            context = sealing_context(key_of(row))
+            if context is not None and SEALED in row:
+                yield await _reseal(table, vault, row, context)
         if (last := page.last) is None:
             return
 
 
-async def _reseal(table: Table, vault: RenewedVault, row: Attributes) -> ResealOutcome:
-    sealed, context = str(row[SEALED]), _context_of(key_of(row))
+async def _reseal(
+    table: Table, vault: RenewedVault, row: Attributes, context: SecretContext
+) -> ResealOutcome:
+    sealed = str(row[SEALED])
     with suppress(TamperedSecret):
         await vault.current.open(sealed, context)
         return ResealOutcome.UNCHANGED
@@ -63,8 +65,3 @@ async def _reseal(table: Table, vault: RenewedVault, row: Attributes) -> ResealO
     except ConditionFailed:
         return ResealOutcome.UNCHANGED
     return ResealOutcome.RESEALED
-
-
-def _context_of(key: Key) -> dict[str, str]:
-    user = unescape(CONNECTION.pk.parse(key.pk)["user"])
-    return sealing_context(user, unescape(CONNECTION.sk.parse(key.sk)["connection"]))

@@ -1,0 +1,66 @@
+"""Authenticates music players by the passwords that users made for them."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from cachetools import LRUCache, TTLCache
+
+from penstock.datastore.player_passwords import SealedPassword
+from penstock.datastore.roles import Caller
+
+MAX_CACHED: Final = 10_000
+"""The users whose passwords are remembered, and the passwords that are kept open."""
+
+MAX_READS: Final = 8
+"""Users whose passwords are read at a time, of the store's 64 connections."""
+
+
+class PasswordSource(Protocol):
+    """The stored passwords."""
+
+    async def find_player_passwords(self, user: str) -> list[SealedPassword]:
+        """Read the sealed passwords of a user."""
+
+    async def open_player_password(self, found: SealedPassword) -> str | None:
+        """Open a password; None if that is not possible."""
+
+
+class PlayerAuthenticator:
+    """Accepts the passwords of music players; each is accepted for `seconds` after its end.
+
+    What a user has, also nothing, is remembered for as long: strangers may ask for it for ever.
+    What was opened stays open by its sealed text, so that a vault elsewhere is asked once.
+    """
+
+    def __init__(
+        self, source: PasswordSource, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._source = source
+        self._kept = TTLCache[str, Sequence[SealedPassword]](MAX_CACHED, seconds, clock)
+        self._opened = LRUCache[SealedPassword, str | None](MAX_CACHED)
+        self._turns = asyncio.Semaphore(MAX_READS)
+
+    async def caller_of(self, user: str, is_proven: Callable[[str], bool]) -> Caller | None:
+        """Return the user if one of the user's passwords is proven; the user has no role by it.
+
+        Raises Unavailable.
+        """
+        for found in await self._passwords_of(user):
+            password = await self._open(found)
+            if password is not None and is_proven(password):
+                return Caller(user, {}, api_key=found.id)
+        return None
+
+    async def _passwords_of(self, user: str) -> Sequence[SealedPassword]:
+        kept = self._kept.get(user)
+        if kept is None:
+            async with self._turns:
+                kept = self._kept[user] = await self._source.find_player_passwords(user)
+        return kept
+
+    async def _open(self, found: SealedPassword) -> str | None:
+        if found not in self._opened:
+            self._opened[found] = await self._source.open_player_password(found)
+        return self._opened[found]
