@@ -42,10 +42,10 @@ TARGET: Final = 0.1
 METHODS: Final = (Method.MIN, Method.MAX, Method.AVG, Method.COUNT, Method.FIRST, Method.LAST)
 AGGREGATIONS: Final = (
     *(Aggregation(method, period) for method in METHODS for period in (Period.DAY, Period.HOUR)),
-    *(Aggregation(Method.AVG, Width(minutes * 60)) for minutes in (5, 15, 90)),
+    *(Aggregation(Method.AVG, Width(seconds)) for seconds in (300, 333, 900, 5_400, 28_801)),
     *(
         Aggregation(Method.PERCENTILE, period)
-        for period in (Period.DAY, Period.HOUR, Width(14_400))
+        for period in (Period.DAY, Period.HOUR, Width(14_400), Width(16_200))
     ),
 )
 POINTS: Final = (100, 500, 2_000)
@@ -106,7 +106,7 @@ async def keep_as_sink(store: Store, days: int) -> int:
 
 
 def name_of(period: Period | Width) -> str:
-    return f"{period.seconds // 60} minutes" if isinstance(period, Width) else period.value
+    return f"{period.seconds} seconds" if isinstance(period, Width) else period.value
 
 
 async def read_until_answered(read: Callable[[], Awaitable[object]]) -> int:

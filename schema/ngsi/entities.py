@@ -111,6 +111,12 @@ class NgsiBucket:
         description="The part of themselves by which the numbers that a percentile lies between "
         "may be off; 0 if it is exact. All other methods are exact."
     )
+    resolution: int = strawberry.field(
+        name="resolutionSeconds",
+        description="0 if the period is exact. Of very many samples, a long period that is not "
+        "made of whole minutes, or of whole hours for PERCENTILE, begins and ends with these: 60 "
+        "or 3600.",
+    )
 
 
 MethodArgument = Annotated[

@@ -13,6 +13,7 @@ from penstock.datastore.ngsi.reading.aggregates import HOUR_SECONDS, MINUTE_SECO
 from penstock.datastore.ngsi.reading.downsampling import (
     Downsampling,
     Point,
+    Stretches,
     downsample,
     downsample_stretches,
 )
@@ -56,10 +57,16 @@ class ChartPointReader:
         _, reading = await self.hours.begin(of, span)
         if reading is None:
             return ChartPoints([])
-        seconds = _resolution_of(reading, points)
-        async with aclosing(reading.read(HOURS if seconds == HOUR_SECONDS else MINUTES)) as found:
-            stretches = [each async for each in found]
-        chosen = await downsample_stretches(stretches, seconds, points, method, user)
+        seconds, stretches = _resolution_of(reading, points), Stretches(method)
+        if seconds == HOUR_SECONDS:
+            async with aclosing(reading.read(HOURS)) as hours:
+                async for second, summary in hours:
+                    stretches.add_summary(second, summary)
+        else:
+            async with aclosing(reading.read(MINUTES)) as minutes:
+                async for _, hour in minutes:
+                    stretches.add(hour.seconds, hour.column)
+        chosen = await downsample_stretches(stretches, seconds, points, user)
         return ChartPoints(chosen, seconds)
 
 

@@ -1,7 +1,8 @@
 """The summary of a kept hour, those of its minutes, and the counts of its numbers.
 
 The summaries of a day are one text, in a row that holds every hour that is kept. Its minutes and
-its counts of numbers lie in rows of their own, each hour packed by itself.
+its counts of numbers lie in rows of their own, each hour packed by itself. Of the minutes, which
+are many, only those columns are decoded that a reader needs.
 """
 
 import base64
@@ -10,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,6 +20,7 @@ from penstock.datastore.ngsi.event_times import HOUR_MS
 from penstock.datastore.ngsi.reading.aggregates import (
     HOUR_SECONDS,
     MINUTE_SECONDS,
+    MinuteColumns,
     NumberSummary,
     join_summaries,
 )
@@ -60,25 +62,41 @@ class KeptHour(msgspec.Struct, array_like=True):
 
 
 class KeptMinutes(msgspec.Struct, array_like=True):
-    """The summaries of the minutes of an hour that have samples, as columns."""
+    """The summaries of the minutes of an hour that have samples, as columns that are not decoded.
+
+    Their names are those of the fields of summaries.
+    """
 
     generation: str
     expires: int | None
     minutes: Sequence[int]
-    samples: Sequence[int]
-    numbers: Sequence[int]
-    totals: Sequence[Decimal]
-    least: Sequence[Decimal | None]
-    greatest: Sequence[Decimal | None]
-    first: Sequence[Decimal | None]
-    last: Sequence[Decimal | None]
+    samples: msgspec.Raw
+    numbers: msgspec.Raw
+    total: msgspec.Raw
+    least: msgspec.Raw
+    greatest: msgspec.Raw
+    first: msgspec.Raw
+    last: msgspec.Raw
 
-    def parts(self, hour: int) -> Iterator[tuple[int, NumberSummary]]:
-        start = hour * HOUR_SECONDS
-        seconds = [start + minute * MINUTE_SECONDS for minute in self.minutes]
-        columns = self.samples, self.numbers, self.totals, self.least, self.greatest
-        summaries = map(NumberSummary, *columns, self.first, self.last)
-        return zip(seconds, summaries, strict=True)
+    def parts(self, hour: int) -> Iterator[tuple[int, MinuteColumns]]:
+        yield hour * HOUR_SECONDS, _MinutesOfHour(hour * HOUR_SECONDS, self)
+
+
+@dataclass(frozen=True, slots=True)
+class _MinutesOfHour:
+    """The minutes of an hour that begins at a second."""
+
+    start: int
+    kept: KeptMinutes
+
+    @property
+    def seconds(self) -> list[int]:
+        return [self.start + minute * MINUTE_SECONDS for minute in self.kept.minutes]
+
+    def column(self, name: str) -> Sequence[Any]:
+        packed: msgspec.Raw = getattr(self.kept, name)
+        found: Sequence[Any] = _DECODE_COLUMN.get(name, _decode_numbers_or_none)(packed)
+        return found
 
 
 class KeptNumbers(msgspec.Struct, array_like=True):
@@ -121,19 +139,12 @@ class BuiltHour:
         return KeptHour(join_summaries(self.minutes.values()), self.generation, self.expires)
 
     def keep_minutes(self) -> KeptMinutes:
-        found = list(self.minutes.values())
-        return KeptMinutes(
-            self.generation,
-            self.expires,
-            list(self.minutes),
-            [each.samples for each in found],
-            [each.numbers for each in found],
-            [each.total for each in found],
-            [each.least for each in found],
-            [each.greatest for each in found],
-            [each.first for each in found],
-            [each.last for each in found],
-        )
+        found = self.minutes.values()
+        packed = [
+            msgspec.Raw(_encode([getattr(each, name) for each in found]))
+            for name in NumberSummary.__struct_fields__
+        ]
+        return KeptMinutes(self.generation, self.expires, list(self.minutes), *packed)
 
     def keep_numbers(self) -> KeptNumbers:
         samples = sum(each.samples for each in self.minutes.values())
@@ -181,6 +192,13 @@ _encode = msgspec.json.Encoder().encode
 _decode_day = msgspec.json.Decoder(list[KeptHour | None]).decode
 _decode_minutes = msgspec.json.Decoder(KeptMinutes).decode
 _decode_numbers = msgspec.json.Decoder(KeptNumbers).decode
+_decode_numbers_or_none = msgspec.json.Decoder(list[Decimal | None]).decode
+_decode_integers = msgspec.json.Decoder(list[int]).decode
+_DECODE_COLUMN: Final[Mapping[str, Callable[[msgspec.Raw], Sequence[Any]]]] = {
+    "samples": _decode_integers,
+    "numbers": _decode_integers,
+    "total": msgspec.json.Decoder(list[Decimal]).decode,
+}
 
 
 def _name_of(hour: int) -> str:
@@ -211,7 +229,7 @@ def _unpack_numbers(item: Attributes) -> dict[int, KeptNumbers]:
 
 
 HOURS: Final[Detail[NumberSummary]] = Detail(KEPT_HOURS, _unpack_hours, BuiltHour.keep_hour)
-MINUTES: Final[Detail[NumberSummary]] = Detail(
+MINUTES: Final[Detail[MinuteColumns]] = Detail(
     KEPT_MINUTES, _unpack_minutes, BuiltHour.keep_minutes
 )
 NUMBERS: Final[Detail[NumberCounts]] = Detail(KEPT_NUMBERS, _unpack_numbers, BuiltHour.keep_numbers)

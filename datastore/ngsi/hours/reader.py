@@ -9,6 +9,7 @@ from asyncio import sleep
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from penstock.datastore.access.access import Access, Budget
@@ -44,10 +45,15 @@ from penstock.datastore.ngsi.hours.kept_hours import (
 )
 from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.ngsi.reading.aggregates import (
+    HOUR_SECONDS,
+    MINUTE_SECONDS,
+    WHOLE,
     AggregateBucket,
     Aggregation,
     Method,
+    Parts,
     aggregate_counts,
+    aggregate_minutes,
     aggregate_samples,
     aggregate_summaries,
 )
@@ -71,8 +77,11 @@ FIRST_PAGE: Final = 200
 KEPT_SAMPLES: Final = 100
 """The samples of a day from which its hours are kept."""
 
-MAX_DETAILED_DAYS: Final = 366
-"""The days of which minutes or numbers are read at most; longer spans are read by samples."""
+READ_EDGES: Final = {MINUTE_SECONDS: 100, HOUR_SECONDS: 25}
+"""The minutes, or the hours, of a span whose samples are read because periods end in them."""
+
+ROUNDED_PARTS: Final = 4
+"""The parts that a period must be long to begin and end at whole parts instead."""
 
 DAY_MS: Final = DAY_HOURS * HOUR_MS
 
@@ -91,23 +100,39 @@ class HourReader:
     ) -> list[AggregateBucket]:
         """Aggregate the samples of a span; with `fill`, include empty buckets.
 
-        Up to FIRST_PAGE samples are read as they are. Raises LimitExceeded if more than MAX_SAMPLES
-        lie in hours that are not kept, or in periods that do not follow from what is kept; those
-        that were read until then are kept.
+        Up to FIRST_PAGE samples are read as they are, and up to MAX_SAMPLES where periods end
+        within minutes, or hours for percentiles. Raises LimitExceeded if more lie in hours that are
+        not kept, or in periods that do not follow from what is kept; those that were read until
+        then are kept.
         """
-        if not how.is_by_minutes:
+        if not how.part_seconds:
             return await aggregate_samples(self.charts.walk(of, span), how, fill=fill)
         first, reading = await self.begin(of, span)
         if reading is None:
             return await aggregate_samples(_samples_of(first), how, fill=fill)
+        parts = WHOLE
+        if how.has_edges:
+            try:
+                return await aggregate_samples(await self._walk_few(of, span), how, fill=fill)
+            except LimitExceeded:
+                if (found_parts := reading.parts_of(how)) is None:
+                    raise
+                parts = found_parts
         if how.method is Method.PERCENTILE:
-            if how.is_by_hours and reading.days <= MAX_DETAILED_DAYS:
-                async with aclosing(reading.read(NUMBERS)) as counts:
-                    return await aggregate_counts(counts, how, fill=fill)
-        elif how.is_by_hours or reading.days <= MAX_DETAILED_DAYS:
-            async with aclosing(reading.read(HOURS if how.is_by_hours else MINUTES)) as found:
+            async with aclosing(reading.read(NUMBERS)) as counts:
+                return await aggregate_counts(counts, how, parts, fill=fill)
+        if how.is_by_hours:
+            async with aclosing(reading.read(HOURS)) as found:
                 return await aggregate_summaries(found, how, fill=fill)
-        return await aggregate_samples(self.charts.walk(of, span), how, fill=fill)
+        async with aclosing(reading.read(MINUTES)) as minutes:
+            return await aggregate_minutes(minutes, how, parts, fill=fill)
+
+    async def _walk_few(self, of: Attribute, span: TimeSpan) -> AsyncIterator[Sample]:
+        """Walk through a span; raises LimitExceeded at once where more is kept than is walked."""
+        kept = await self.count_kept(of, span)
+        if kept > charts.MAX_SAMPLES:
+            raise LimitExceeded("samples of a span", charts.MAX_SAMPLES, kept)
+        return self.charts.walk(of, span)
 
     @property
     def charts(self) -> ChartReader:
@@ -201,10 +226,6 @@ class HourReading:
         """The hours that the reading has a part of."""
         return self.high // HOUR_MS - self.low // HOUR_MS + 1
 
-    @property
-    def days(self) -> int:
-        return self.high // DAY_MS - self.low // DAY_MS + 1
-
     async def read(self, detail: Detail[Part_co]) -> AsyncGenerator[tuple[int, Part_co]]:
         """Yield the parts of hours that have samples, each with its first second, in order."""
         # What is kept is read behind the generations, so that a newer one never hides behind it.
@@ -232,6 +253,27 @@ class HourReading:
         if states.deletions and await end_abandoned(access, entity, states.deletions):
             states = await read_states(access.table, entity, *days)
         return states
+
+    def parts_of(self, how: Aggregation) -> Parts | None:
+        """Choose how to read the parts in which periods end; None if what is kept does not tell.
+
+        The samples of a few are read. Where there are more, long periods begin and end with parts.
+        """
+        seconds = how.part_seconds
+        edges = (self.high - self.low) // (how.shortest * 1000) + 1
+        if edges <= READ_EDGES[seconds]:
+            return Parts(seconds, partial(self.read_part, seconds=seconds))
+        return Parts(seconds) if how.shortest >= ROUNDED_PARTS * seconds else None
+
+    async def read_part(self, second: int, seconds: int) -> AsyncIterator[Sample]:
+        """Read the samples of a minute or an hour, as far as it is in the span."""
+        low, high = max(self.low, second * 1000), min(self.high + 1, (second + seconds) * 1000)
+        span = TimeSpan(moment_of(low), moment_of(high))
+        async with aclosing(self.reader.walk(self.of, span)) as pages:
+            async for page in pages:
+                self._count(len(page.entries))
+                for _, sample in page.entries:
+                    yield sample
 
     async def _read_kept(
         self, detail: Detail[Part_co], states: HourStates

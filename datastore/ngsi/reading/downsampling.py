@@ -1,13 +1,16 @@
 """Downsampling: a few points that look like many samples."""
 
+from bisect import bisect_left
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
-from typing import Final, TypeAlias, TypeVar
+from itertools import compress, pairwise
+from typing import Any, Final, TypeAlias
 
 from penstock.datastore.access.work import WorkPayer
-from penstock.datastore.ngsi.reading.aggregates import NumberSummary, join_summaries
+from penstock.datastore.ngsi.reading.aggregates import NumberSummary
 from penstock.datastore.ngsi.reading.number_counts import DECIMAL_CONTEXT
 from penstock.datastore.ngsi.reading.series import Sample
 from penstock.datastore.request_threads import run_in_request_thread
@@ -18,11 +21,6 @@ THREADED_SAMPLES: Final = 2_000
 Point: TypeAlias = tuple[int, Decimal]
 """A time in milliseconds since 1970, and a number."""
 
-Stretch: TypeAlias = tuple[int, NumberSummary]
-"""A minute or an hour by its first second since 1970, and what is known of its samples."""
-
-T = TypeVar("T")
-
 
 class Downsampling(StrEnum):
     """The choice of points: by the triangles that they span, or one for each stretch of time."""
@@ -31,6 +29,41 @@ class Downsampling(StrEnum):
     MIN = "min"
     MAX = "max"
     AVG = "avg"
+
+
+@dataclass(slots=True)
+class Stretches:
+    """Minutes or hours with numbers, oldest first, by their first seconds since 1970.
+
+    Of what is known of their samples there is a column for each thing that the method needs.
+    """
+
+    method: Downsampling
+    seconds: list[int] = field(default_factory=list)
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.columns = {name: [] for name in _COLUMNS[self.method]}
+
+    def add(self, seconds: Sequence[int], column: Callable[[str], Sequence[Any]]) -> None:
+        """Add later stretches; `column` gives a field of their summaries."""
+        numbers = column("numbers")
+        has_all = all(numbers)
+        self.seconds += seconds if has_all else compress(seconds, numbers)
+        for name, held in self.columns.items():
+            found = column(name)
+            held.extend(found if has_all else compress(found, numbers))
+
+    def add_summary(self, second: int, summary: NumberSummary) -> None:
+        """Add one later stretch."""
+        self.add([second], lambda name: [getattr(summary, name)])
+
+    def groups(self, width: int, count: int) -> list[range]:
+        """Divide the stretches of `width` seconds into groups of equal time, none of them empty."""
+        begin, length = self.seconds[0], self.seconds[-1] - self.seconds[0] + width
+        edges = (begin - -number * length // count for number in range(count + 1))
+        places = [bisect_left(self.seconds, edge) for edge in edges]
+        return [range(first, end) for first, end in pairwise(places) if first < end]
 
 
 async def downsample(
@@ -50,86 +83,80 @@ async def downsample(
 
 
 async def downsample_stretches(
-    stretches: Sequence[Stretch], seconds: int, points: int, method: Downsampling, user: str
+    stretches: Stretches, seconds: int, points: int, user: str
 ) -> list[Point]:
-    """Reduce stretches of so many seconds, oldest first, as `downsample` does samples."""
+    """Reduce stretches of so many seconds as `downsample` does samples."""
     return await run_in_request_thread(
-        lambda _: reduce_stretches(stretches, seconds, points, method), WorkPayer(user)
+        lambda _: reduce_stretches(stretches, seconds, points), WorkPayer(user)
     )
 
 
-def reduce_stretches(
-    stretches: Sequence[Stretch], seconds: int, points: int, method: Downsampling
-) -> list[Point]:
+def reduce_stretches(stretches: Stretches, seconds: int, points: int) -> list[Point]:
     """Choose points whose times are those of stretches of so many seconds.
 
     LTTB chooses among the least and the greatest number of twice as many groups as there are points
     (Van Der Donckt et al., MinMaxLTTB: Leveraging MinMax-Preselection, 2023).
     """
-    numbered = [each for each in stretches if each[1].numbers]
-    if not numbered:
+    if not stretches.seconds:
         return []
-    if method is not Downsampling.LTTB:
-        return [_POINTS[method](group) for group in _groups(numbered, seconds, points)]
-    groups = _groups(numbered, seconds, points * 2)
-    edges = [point for group in groups for point in _edge_points(group, seconds)]
-    (begin, first), (end, last) = numbered[0], numbered[-1]
+    if stretches.method is not Downsampling.LTTB:
+        choose = _POINTS[stretches.method]
+        return [choose(stretches, group) for group in stretches.groups(seconds, points)]
+    groups = stretches.groups(seconds, points * 2)
+    edges = [point for group in groups for point in _edge_points(stretches, group, seconds)]
+    begin, end = stretches.seconds[0] * 1000, stretches.seconds[-1] * 1000
     # The line begins and ends where the samples do.
-    if first.first is not None and begin * 1000 < edges[0][0]:
-        edges.insert(0, (begin * 1000, first.first))
-    if last.last is not None and end * 1000 > edges[-1][0]:
-        edges.append((end * 1000, last.last))
+    if begin < edges[0][0]:
+        edges.insert(0, (begin, stretches.columns["first"][0]))
+    if end > edges[-1][0]:
+        edges.append((end, stretches.columns["last"][-1]))
     return edges if len(edges) <= points else _largest_triangles(edges, points)
 
 
-def _groups(found: Sequence[tuple[int, T]], width: int, count: int) -> list[list[tuple[int, T]]]:
-    """Divide what is `width` long each into groups of equal time, without those that are empty."""
-    begin, length = found[0][0], found[-1][0] - found[0][0] + width
-    groups: dict[int, list[tuple[int, T]]] = {}
-    for one in found:
-        groups.setdefault((one[0] - begin) * count // length, []).append(one)
-    return list(groups.values())
-
-
-def _edge_points(group: Sequence[Stretch], seconds: int) -> list[Point]:
+def _edge_points(found: Stretches, group: range, seconds: int) -> list[Point]:
     """The least and the greatest number of a group, in order; of one stretch, half of it apart."""
-    low, high = _least_point(group), _greatest_point(group)
+    low, high = _least_point(found, group), _greatest_point(found, group)
     if low[0] != high[0]:
         return sorted((low, high))
     if low[1] == high[1]:
         return [low]
-    (summary,) = (each for second, each in group if second * 1000 == low[0])
-    rises = (summary.first or 0) <= (summary.last or 0)
+    place = bisect_left(found.seconds, low[0] // 1000)
+    rises = found.columns["first"][place] <= found.columns["last"][place]
     former, latter = (low, high) if rises else (high, low)
     return [former, (latter[0] + seconds * 500, latter[1])]
 
 
-def _least_point(group: Sequence[Stretch]) -> Point:
-    second, least = min(
-        ((second, each.least) for second, each in group if each.least is not None),
-        key=lambda found: found[1],
-    )
-    return second * 1000, least
+def _least_point(found: Stretches, group: range) -> Point:
+    least = found.columns["least"]
+    place = min(group, key=least.__getitem__)
+    return found.seconds[place] * 1000, least[place]
 
 
-def _greatest_point(group: Sequence[Stretch]) -> Point:
-    second, greatest = max(
-        ((second, each.greatest) for second, each in group if each.greatest is not None),
-        key=lambda found: found[1],
-    )
-    return second * 1000, greatest
+def _greatest_point(found: Stretches, group: range) -> Point:
+    greatest = found.columns["greatest"]
+    place = max(group, key=greatest.__getitem__)
+    return found.seconds[place] * 1000, greatest[place]
 
 
-def _average_of_group(group: Sequence[Stretch]) -> Point:
+def _average_of_group(found: Stretches, group: range) -> Point:
     """The average number, at the time of the first stretch."""
-    joined = join_summaries(each for _, each in group)
-    return group[0][0] * 1000, DECIMAL_CONTEXT.divide(joined.total, Decimal(joined.numbers))
+    total, part = Decimal(0), slice(group.start, group.stop)
+    for each in found.columns["total"][part]:
+        total = DECIMAL_CONTEXT.add(total, each)
+    numbers = Decimal(sum(found.columns["numbers"][part]))
+    return found.seconds[group.start] * 1000, DECIMAL_CONTEXT.divide(total, numbers)
 
 
-_POINTS: Mapping[Downsampling, Callable[[Sequence[Stretch]], Point]] = {
+_POINTS: Mapping[Downsampling, Callable[[Stretches, range], Point]] = {
     Downsampling.MIN: _least_point,
     Downsampling.MAX: _greatest_point,
     Downsampling.AVG: _average_of_group,
+}
+_COLUMNS: Final[Mapping[Downsampling, tuple[str, ...]]] = {
+    Downsampling.LTTB: ("least", "greatest", "first", "last"),
+    Downsampling.MIN: ("least",),
+    Downsampling.MAX: ("greatest",),
+    Downsampling.AVG: ("total", "numbers"),
 }
 
 
@@ -137,7 +164,16 @@ def reduce_points(found: Sequence[Point], points: int, method: Downsampling) -> 
     """Reduce more points than `points` to so many, or less where stretches are empty."""
     if method is Downsampling.LTTB:
         return _largest_triangles(found, points)
-    return [_REDUCTIONS[method](part) for part in _groups(found, 1, points)]
+    return [_REDUCTIONS[method](part) for part in _groups(found, points)]
+
+
+def _groups(found: Sequence[Point], count: int) -> list[list[Point]]:
+    """Divide points into groups of equal time, without those that are empty."""
+    begin, length = found[0][0], found[-1][0] - found[0][0] + 1
+    groups: dict[int, list[Point]] = {}
+    for one in found:
+        groups.setdefault((one[0] - begin) * count // length, []).append(one)
+    return list(groups.values())
 
 
 def _largest_triangles(found: Sequence[Point], points: int) -> list[Point]:

@@ -78,6 +78,11 @@ def count_numbers(samples: int, found: Mapping[Decimal, int]) -> NumberCounts:
     return exact
 
 
+def exact_counts(found: Mapping[Decimal, int]) -> NumberCounts:
+    """The counts of numbers as they are, of samples that are all numbers."""
+    return _ranked_counts(sum(found.values()), found, EXACT)
+
+
 def _ranked_counts(samples: int, found: Mapping[Decimal, int], error: Decimal) -> NumberCounts:
     ranked = sorted(found)
     return NumberCounts(samples, [*map(_text_of, ranked)], [found[each] for each in ranked], error)

@@ -1,7 +1,7 @@
 """Aggregates of a series by period."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -126,10 +126,23 @@ def test_every_moment_lies_in_its_period(moment: datetime, period: Period) -> No
 )
 @example(datetime(8999, 12, 31, 23, 59, 59, 999_999, UTC), 60)
 def test_every_moment_lies_in_its_period_of_any_length(moment: datetime, seconds: int) -> None:
-    width = Width(seconds)
-    start = width.start(moment)
-    assert start <= moment < width.next_start(start)
-    assert int(start.timestamp()) % seconds == 0
+    second = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
+    start, end = Width(seconds).bounds(second)
+    assert start <= second < end == start + seconds
+    assert start % seconds == 0
+
+
+@given(st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC)), st.sampled_from(Period))
+@example(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC), Period.YEAR)
+def test_the_bounds_of_a_period_are_its_start_and_that_of_the_next(
+    moment: datetime, period: Period
+) -> None:
+    second = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
+    start, end = period.bounds(second)
+    assert datetime.fromtimestamp(start, UTC) == period.start(moment)
+    assert start <= second < end
+    if moment.year < 9999:
+        assert datetime.fromtimestamp(end, UTC) == period.next_start(period.start(moment))
 
 
 async def test_samples_are_aggregated_by_a_quarter_of_an_hour() -> None:
