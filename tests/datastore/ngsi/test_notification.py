@@ -1,5 +1,6 @@
 """Notifications as Orion really sends them, in every form, and other inputs."""
 
+import codecs
 import json
 from typing import Any
 
@@ -239,6 +240,14 @@ def test_a_byte_order_mark_is_no_part_of_the_body() -> None:
     assert updates(read(b"\xef\xbb\xbf" + body)) == updates(read(body))
     with pytest.raises(BadArgument, match="no body"):
         read(b"\xef\xbb\xbf")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-32-le"])
+def test_a_body_in_another_encoding_is_refused(encoding: str) -> None:
+    body = json.dumps({"data": [{**ROOM, "t": 1}]}).encode(encoding)
+    for marked in (body, codecs.BOM_UTF16_BE + body, codecs.BOM_UTF16_LE + body):
+        with pytest.raises(BadArgument, match="The body cannot be read"):
+            read(marked)
 
 
 def test_numbers_are_kept_as_they_were_written() -> None:

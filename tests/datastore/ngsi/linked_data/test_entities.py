@@ -148,7 +148,15 @@ def test_a_deleted_attribute_is_null() -> None:
     )
     assert found.value is None
     assert found.metadata == (Metadata("deletedAt", "DateTime", "2024-01-01T00:00:00Z"),)
-    assert attributes(speed={"type": "Property"})[0].value is None
+
+
+def test_an_attribute_without_a_value_is_null() -> None:
+    (found,) = attributes(speed={"type": "Property", "observedAt": "2024-01-01T00:00:00Z"})
+    assert (found.type, found.value) == ("Property", None)
+    assert found.metadata == (Metadata("observedAt", "DateTime", "2024-01-01T00:00:00Z"),)
+    assert attributes(owner={"type": "Relationship"}) == [
+        NotifiedAttribute("owner", "Relationship", None)
+    ]
 
 
 def test_several_types_of_an_entity_have_one_order() -> None:
