@@ -1,6 +1,7 @@
-"""Each sentence about the console and about kept rows has a test, or says why it has none."""
+"""Each sentence about a part of the product has a test, or says why it has none."""
 
 import re
+from itertools import chain
 
 import pytest
 
@@ -8,13 +9,15 @@ from tests.install import ROOT
 
 SCREENS = ROOT / "tests" / "browser" / "screens.md"
 KEPT_ROWS = ROOT / "tests" / "schema" / "kept_rows" / "sentences.md"
+SINK = ROOT / "tests" / "datastore" / "ngsi" / "sentences.md"
+AUDIO = ROOT / "tests" / "datastore" / "audio" / "sentences.md"
 ROWS = {
     page: [
         tuple(cell.strip() for cell in line.strip("|").split("|"))
         for line in page.read_text().splitlines()
         if line.startswith("| ") and not line.endswith("| tests |")
     ]
-    for page in (SCREENS, KEPT_ROWS)
+    for page in (SCREENS, KEPT_ROWS, SINK, AUDIO)
 }
 TESTS = {
     name
@@ -23,7 +26,7 @@ TESTS = {
 }
 
 
-@pytest.mark.parametrize(("part", "sentence", "tests"), [*ROWS[SCREENS], *ROWS[KEPT_ROWS]])
+@pytest.mark.parametrize(("part", "sentence", "tests"), [*chain.from_iterable(ROWS.values())])
 def test_a_sentence_has_its_tests(part: str, sentence: str, tests: str) -> None:
     assert part
     assert sentence

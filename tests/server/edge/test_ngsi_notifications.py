@@ -7,9 +7,9 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
@@ -18,7 +18,9 @@ from penstock.datastore.access.cursor_key import read_cursor_key
 from penstock.datastore.access.work import NOTIFIED_BYTES
 from penstock.datastore.clock import iso_timestamp, wall_clock
 from penstock.datastore.ngsi.counts import IngestCounts
+from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
 from penstock.datastore.ngsi.options import Ack, SinkOptions
+from penstock.datastore.ngsi.reading.series import milliseconds_of
 from penstock.datastore.records import GroupRole
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.port import Table
@@ -251,8 +253,38 @@ async def test_what_is_no_notification_is_refused_and_changes_nothing(
     assert await notified.refusal(status, code, **sent)
 
 
-@pytest.mark.parametrize("sent", NOTIFICATIONS.values(), ids=NOTIFICATIONS)
-async def test_ngsi_ld_of_each_broker_becomes_samples_of_its_tenant(
+ORION: Final = BrokerNotification(
+    "telefonicaid/fiware-orion doc/manuals/user/walkthrough_apiv2.md",
+    {
+        "content-type": "application/json; charset=utf-8",
+        "user-agent": "orion/3.8.0 libcurl/7.74.0",
+        "fiware-servicepath": "/",
+        "fiware-correlator": "3451e5c2-226d-11e6-aba2-000c29173617",
+        "ngsiv2-attrsformat": "normalized",
+    },
+    {
+        "data": [
+            {
+                "id": "Room1",
+                "temperature": {"metadata": {}, "type": "Float", "value": 28.5},
+                "type": "Room",
+            }
+        ],
+        "subscriptionId": "57458eb60962ef754e7c0998",
+    },
+    (EntityUpdate("Room1", "Room", (NotifiedAttribute("temperature", "Float", 28.5),)),),
+)
+BROKERS: Final = {"Orion": ORION, **NOTIFICATIONS}
+
+
+def time_told(attribute: NotifiedAttribute) -> int | None:
+    """The time of the event in milliseconds that a notification tells of an attribute."""
+    told = [each.value for each in attribute.metadata if each.name == "observedAt"]
+    return milliseconds_of(datetime.fromisoformat(told[0])) if told else None
+
+
+@pytest.mark.parametrize("sent", BROKERS.values(), ids=BROKERS)
+async def test_a_notification_of_each_broker_becomes_samples_of_its_tenant_time_and_type(
     notified: NotifyClient, sent: BrokerNotification
 ) -> None:
     group = f"/{sent.service}=contributor"
@@ -267,14 +299,21 @@ async def test_ngsi_ld_of_each_broker_becomes_samples_of_its_tenant(
     assert await notified.world.recount(at) == IngestCounts(
         received=len(sent.updates), persisted=len(sent.updates), items=items
     )
-    stored = {
-        (item["entityId"], item["entityType"], item["attrName"], item["attrType"])
-        for item in await notified.world.read_samples(at)
-    }
+    stored = {}
+    for item in await notified.world.read_samples(at):
+        time = int(str(item["sk"]).partition(":")[0])
+        of = (item["entityId"], item["entityType"], item["attrName"], item["attrType"])
+        stored[of] = None if time == item["recvTimeTs"] else time
     assert stored == {
-        (update.entity_id, update.entity_type, each.name, each.type)
+        (update.entity_id, update.entity_type, each.name, each.type): time_told(each)
         for update in sent.updates
         for each in update.attributes
+    }
+    assert {name.partition(",")[0] for name in BROKERS} == {
+        "Orion",
+        "Orion-LD",
+        "Scorpio",
+        "Stellio",
     }
 
 
