@@ -1,12 +1,13 @@
 """Downsampling: a few points that look like many samples."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
 from itertools import compress, pairwise
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from penstock.datastore.access.work import WorkPayer
@@ -35,12 +36,16 @@ class Downsampling(StrEnum):
 class Stretches:
     """Minutes or hours with numbers, oldest first, by their first seconds since 1970.
 
-    Of what is known of their samples there is a column for each thing that the method needs.
+    Of what is known of their samples there is a column for each thing that the method needs. The
+    first and the last number of a stretch are decoded where somebody asks.
     """
 
     method: Downsampling
     seconds: list[int] = field(default_factory=list)
     columns: dict[str, list[Any]] = field(default_factory=dict)
+    _parts: list[tuple[int, Sequence[int], Callable[[str], Sequence[Any]]]] = field(
+        default_factory=list
+    )
 
     def __post_init__(self) -> None:
         self.columns = {name: [] for name in _COLUMNS[self.method]}
@@ -49,6 +54,7 @@ class Stretches:
         """Add later stretches; `column` gives a field of their summaries."""
         numbers = column("numbers")
         has_all = all(numbers)
+        self._parts.append((len(self.seconds), numbers, column))
         self.seconds += seconds if has_all else compress(seconds, numbers)
         for name, held in self.columns.items():
             found = column(name)
@@ -57,6 +63,16 @@ class Stretches:
     def add_summary(self, second: int, summary: NumberSummary) -> None:
         """Add one later stretch."""
         self.add([second], lambda name: [getattr(summary, name)])
+
+    def ends_of(self, place: int) -> tuple[Decimal, Decimal]:
+        """The first and the last number of a stretch."""
+        begin, numbers, column = self._parts[
+            bisect_right(self._parts, place, key=itemgetter(0)) - 1
+        ]
+        first, last = (
+            [*compress(column(name), numbers)][place - begin] for name in ("first", "last")
+        )
+        return first, last
 
     def groups(self, width: int, count: int) -> list[range]:
         """Divide the stretches of `width` seconds into groups of equal time, none of them empty."""
@@ -107,9 +123,9 @@ def reduce_stretches(stretches: Stretches, seconds: int, points: int) -> list[Po
     begin, end = stretches.seconds[0] * 1000, stretches.seconds[-1] * 1000
     # The line begins and ends where the samples do.
     if begin < edges[0][0]:
-        edges.insert(0, (begin, stretches.columns["first"][0]))
+        edges.insert(0, (begin, stretches.ends_of(0)[0]))
     if end > edges[-1][0]:
-        edges.append((end, stretches.columns["last"][-1]))
+        edges.append((end, stretches.ends_of(len(stretches.seconds) - 1)[1]))
     return edges if len(edges) <= points else _largest_triangles(edges, points)
 
 
@@ -121,7 +137,8 @@ def _edge_points(found: Stretches, group: range, seconds: int) -> list[Point]:
     if low[1] == high[1]:
         return [low]
     place = bisect_left(found.seconds, low[0] // 1000)
-    rises = found.columns["first"][place] <= found.columns["last"][place]
+    first, last = found.ends_of(place)
+    rises = first <= last
     former, latter = (low, high) if rises else (high, low)
     return [former, (latter[0] + seconds * 500, latter[1])]
 
@@ -153,7 +170,7 @@ _POINTS: Mapping[Downsampling, Callable[[Stretches, range], Point]] = {
     Downsampling.AVG: _average_of_group,
 }
 _COLUMNS: Final[Mapping[Downsampling, tuple[str, ...]]] = {
-    Downsampling.LTTB: ("least", "greatest", "first", "last"),
+    Downsampling.LTTB: ("least", "greatest"),
     Downsampling.MIN: ("least",),
     Downsampling.MAX: ("greatest",),
     Downsampling.AVG: ("total", "numbers"),
