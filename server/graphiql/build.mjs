@@ -109,14 +109,38 @@ async function licenceOf(folder) {
     .filter((file) => /^(licen[cs]e|copying|notice|third-?party-?notices)/i.test(file))
     .sort();
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
-  return [`${name} ${version} (${license})`, ...texts.map((text) => text.trim())].join("\n\n");
+  const text = texts.map((each) => sortSections(each.trim())).join("\n\n");
+  return { title: `${name} ${version} (${license})`, text };
+}
+
+/** Sorts texts so that those that are alike lie together: then they take little room, packed. */
+function sortAlike(texts, key = (text) => text) {
+  const order = (one, other) => key(other).length - key(one).length || (key(one) < key(other) ? -1 : 1);
+  return [...texts].sort(order);
+}
+
+/** Sorts the sections of a file with the licences of others, each with its text behind `> `. */
+function sortSections(text) {
+  const rule = `\n\n${"-".repeat(40)}\n\n`;
+  const [first, ...sections] = text.split(rule);
+  const quoted = (section) => section.slice(section.indexOf("\n> ") + 1);
+  return [first, ...sortAlike(sections, quoted)].join(rule);
+}
+
+/** The licences, each text once behind the names of all packages that have it. */
+function joinEqual(licences) {
+  const titles = new Map();
+  for (const { title, text } of licences) titles.set(text, [...(titles.get(text) ?? []), title]);
+  return sortAlike(titles.keys()).map((text) =>
+    [[...new Set(titles.get(text))].join("\n"), text].join("\n\n").trim(),
+  );
 }
 
 async function writeLicences(metafiles) {
-  const parts = await Promise.all(bundledPackages(metafiles).map(licenceOf));
+  const parts = joinEqual(await Promise.all(bundledPackages(metafiles).map(licenceOf)));
   const fonts = await readFile("src/fonts.txt", "utf8");
   const rule = `\n\n${"-".repeat(80)}\n\n`;
-  const text = `${[...new Set(parts), fonts.trim()].join(rule)}\n`;
+  const text = `${[...parts, fonts.trim()].join(rule)}\n`;
   const hash = createHash("sha256").update(text).digest("hex").slice(0, 8);
   const file = join(assets, `licences-${hash}.txt`);
   await writeFile(file, text);
