@@ -149,6 +149,7 @@ OTHER_CASES: dict[str, NameCase] = {
         {"name": BAD, "roles": [{"group": "/usa", "role": "READER"}], "expiresAt": TOMORROW},
         ["name"],
     ),
+    "CreatePlayerPasswordInput.name": NameCase("createPlayerPassword", {"name": BAD}, ["name"]),
     "CreateExecutionInput.inputName": NameCase(
         "createExecution", {"pipelineId": "pipeline", "inputName": BAD}, ["inputName"]
     ),

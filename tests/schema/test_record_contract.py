@@ -45,6 +45,7 @@ from penstock.schema.engine.documents import core_schema
 RECORDS: dict[str, type] = {
     "Album": audio.Album,
     "ApiKey": records.ApiKey,
+    "PlayerPassword": records.PlayerPassword,
     "Audio": audio.Audio,
     "FileTrack": document.FileTrack,
     "PlaylistRule": rules.PlaylistRule,

@@ -81,7 +81,7 @@ _PARTS: dict[str, st.SearchStrategy[KeyPart]] = {
     "value": LEVELS,
     **dict.fromkeys(("version", "depth", "year", "disc", "track"), NUMBERS),
     **dict.fromkeys(("audio", "artist", "title", "album", "genre", "artwork", "content"), TEXTS),
-    **dict.fromkeys(("bucket", "hash", "connection", "job", "archive"), TEXTS),
+    **dict.fromkeys(("bucket", "hash", "connection", "password", "job", "archive"), TEXTS),
     "version": NUMBERS,
     "manifest": st.tuples(TEXTS, TEXTS),
     "list": st.sampled_from(["ALL", "NEW"]),
