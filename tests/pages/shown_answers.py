@@ -12,7 +12,8 @@ from typing import Any
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z"
 _OPAQUE = r"(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{24,}={0,2}"
-_VARYING = re.compile(rf"{_UUID}|{_TIME}|{_OPAQUE}")
+_PASSWORD = r"(?<![\w-])[a-z2-9]{26}(?![\w-])"
+_VARYING = re.compile(rf"{_UUID}|{_TIME}|{_OPAQUE}|{_PASSWORD}")
 _GAP = "..."
 
 
@@ -90,4 +91,4 @@ class Names:
 
 def _kind(varying: str) -> str:
     """Return the pattern of the kind of text that the page shows an example of."""
-    return next(kind for kind in (_UUID, _TIME, _OPAQUE) if re.fullmatch(kind, varying))
+    return next(kind for kind in (_UUID, _TIME, _OPAQUE, _PASSWORD) if re.fullmatch(kind, varying))

@@ -309,12 +309,8 @@ async def test_a_notification_of_each_broker_becomes_samples_of_its_tenant_time_
         for update in sent.updates
         for each in update.attributes
     }
-    assert {name.partition(",")[0] for name in BROKERS} == {
-        "Orion",
-        "Orion-LD",
-        "Scorpio",
-        "Stellio",
-    }
+    known = {name.partition(",")[0] for name in BROKERS}
+    assert known >= {"Orion", "Orion-LD", "Scorpio", "Stellio"}
 
 
 @pytest.mark.parametrize("role", ["/t1=admin", "/default=admin", "/ngsild:t2=admin"])
