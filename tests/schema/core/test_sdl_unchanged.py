@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "4b625a92b758931bc7e4b881301e1fad2711c36c97e2f4cfc9006afd0c0c876a"
+STRUCTURE = "4c2005a79ed37ad6a117aa308eb21bb4905e1d84733c5b500746a6a2544098ad"
 SMALL = '''
 """The fields that read data."""
 type Query {
