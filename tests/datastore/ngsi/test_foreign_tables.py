@@ -1,6 +1,7 @@
 """Tables of other programs: never written, named as such, and taken over by copying them."""
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -65,6 +66,7 @@ COLUMN = {
     "oil_level": '"74.6"',
     "oil_level_md": "[]",
 }
+ITEM_CALLS = {"BatchGetItem", "BatchWriteItem", "GetItem", "PutItem", "Query", "Scan"}
 LISTED_NOWHERE = {"entityId": "é" * 256, "entityType": "é" * 256}
 """Names that fit into the key of a sample, and into none of the directory."""
 
@@ -238,6 +240,31 @@ async def test_an_adopted_table_is_read_and_new_samples_join_it(
     assert sorted(str(each.text) for each in found[2:]) == ["112.9", "7"]
     assert len(await samples(world, service, "oil_level")) == 2
     assert await count_items(destinations._client, table) == 3
+
+
+async def test_a_page_is_adopted_by_as_many_calls_as_the_page_of_the_sink_says(
+    world: SinkWorld, destinations: DynamoDBDestinations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    rows = [{**ROW, "recvTime": f"2015-04-20T13:16:{n:02}Z"} for n in range(30)]
+    await put_items(destinations._client, table, *rows)
+    calls, call = Counter[str](), destinations._client.call
+
+    async def count_call(operation: str, request: Any) -> Any:
+        calls[operation] += 1
+        return await call(operation, request)
+
+    monkeypatch.setattr(destinations._client, "call", count_call)
+    reads = {"Scan": 1, "BatchGetItem": 1}
+    assert (await adopt(world, destinations, table, service)).copied == 30
+    assert {name: calls[name] for name in calls if name in ITEM_CALLS} == {
+        **reads,
+        "BatchWriteItem": 2,
+    }
+    calls.clear()
+    assert (await adopt(world, destinations, table, service)).copied == 30
+    assert {name: calls[name] for name in calls if name in ITEM_CALLS} == reads
 
 
 async def test_adopting_again_copies_what_came_since_and_nothing_twice(
