@@ -60,11 +60,11 @@ def search(work: WorkMeter, text: str, needle: str, ignore_case: bool | None) ->
 
 
 def _find_cost(text: str, needle: str) -> int:
-    """Return the units of looking for a needle, which Python may compare at each place."""
+    """Return the units of looking for a needle, whose rest Python may compare at each place."""
     size, wanted = len(text), len(needle)
     is_short = wanted < _SHORT_NEEDLE and size < _TEXT_OF_SHORT_NEEDLE
     if wanted < size and (is_short or size < _SHORT_TEXT):
-        return size + (size - wanted) * wanted // _COMPARED_AT_ONCE
+        return size + (size - wanted) * (wanted - 1) // _COMPARED_AT_ONCE
     return size
 
 
