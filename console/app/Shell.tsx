@@ -123,9 +123,16 @@ function Places() {
   const [location] = useLocation();
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
-    // On a narrow window the places are a strip.
-    const here = list.current?.querySelector('[aria-current="page"]');
-    here?.scrollIntoView({ inline: "center", block: "nearest" });
+    // On a narrow window the places are a strip, and it becomes one when a window is narrowed.
+    const show = () => {
+      const here = list.current?.querySelector('[aria-current="page"]');
+      here?.scrollIntoView({ inline: "center", block: "nearest" });
+    };
+    show();
+    addEventListener("resize", show);
+    return () => {
+      removeEventListener("resize", show);
+    };
   }, [location]);
   const isHere = (path: string, below: readonly string[] = [path]) =>
     location === path || below.some((one) => location.startsWith(one));

@@ -208,6 +208,18 @@ async def test_no_place_is_cut_and_the_keyboard_reaches_each(visit: Visit, width
         await expect(page.locator("li:has(:focus)")).to_have_css("opacity", "1")
 
 
+async def test_a_window_that_becomes_narrow_still_shows_the_place_where_one_is(
+    visit: Visit,
+) -> None:
+    page = await sign_in(visit)
+    await page.set_viewport_size({"width": 1440, "height": 844})
+    await go_to(visit, "/system")
+    here = page.get_by_role("link", name="System", exact=True)
+    await expect(here).to_have_attribute("aria-current", "page")
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await expect(here).to_be_in_viewport(ratio=1)
+
+
 async def test_tabs_that_do_not_fit_stand_in_lines_with_whole_words(visit: Visit) -> None:
     page = await sign_in(visit)
     id = await pipeline_id(page)

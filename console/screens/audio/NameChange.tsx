@@ -142,7 +142,7 @@ function Confirmation({ thing, typed, holder, onClose }: ConfirmationProps) {
 /** What a new name does to how many tracks, in plain words. */
 export function describeChange(thing: Thing, typed: NewName, holder: Holder | null): string[] {
   const { noun, name, count } = thing;
-  const files = "The audio files do not change. Rules of smart playlists keep the old name.";
+  const files = "The audio files do not change. Rules of smart playlists follow.";
   const other = otherHolder(thing, holder);
   if (other) {
     return [
