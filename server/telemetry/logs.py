@@ -97,7 +97,7 @@ def _drop_coloured_text(_logger: WrappedLogger, _method: str, event: EventDict) 
 
 def _escape_controls(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Escape what is no plain text, in the words of an event and in its facts."""
-    return {name: _escape(told) if isinstance(told, str) else told for name, told in event.items()}
+    return {name: _escape(fact) if isinstance(fact, str) else fact for name, fact in event.items()}
 
 
 def _escape(text: str) -> str:
@@ -214,8 +214,8 @@ def _coloured_renderer() -> _Renderer:
     console = structlog.dev.ConsoleRenderer(colors=True)
 
     def render(event: str, facts: Mapping[str, object], now: str) -> bytes:
-        told = _escape_controls(None, "info", _with_head(event, facts, now))
-        return console(None, "info", told).encode()
+        escaped = _escape_controls(None, "info", _with_head(event, facts, now))
+        return console(None, "info", escaped).encode()
 
     return render
 
