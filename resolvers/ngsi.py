@@ -13,17 +13,14 @@ from penstock.datastore.ngsi.directory import Attribute, Entity, Service, Servic
 from penstock.datastore.ngsi.name_encoding import Encoding, decode_components, encode
 from penstock.datastore.ngsi.naming_rules import NamingDocuments
 from penstock.datastore.ngsi.notification import check_path
-from penstock.datastore.ngsi.reading.aggregates import (
-    Aggregation,
-    Method,
-    Period,
-    Width,
-)
+from penstock.datastore.ngsi.reading.aggregates import Aggregation
 from penstock.datastore.ngsi.reading.charts import MAX_POINTS
 from penstock.datastore.ngsi.reading.downsampling import MIN_POINTS, Downsampling
 from penstock.datastore.ngsi.reading.followers import follow_series
+from penstock.datastore.ngsi.reading.periods import Period, Width
 from penstock.datastore.ngsi.reading.positions import Area, Position
 from penstock.datastore.ngsi.reading.series import Sample, TimeSpan
+from penstock.datastore.ngsi.reading.summaries import Method
 from penstock.datastore.ngsi.rows import recv_time
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context

@@ -8,9 +8,10 @@ from strawberry import UNSET
 
 from penstock.datastore.ngsi import directory
 from penstock.datastore.ngsi.reading import aggregates as aggregate_records
-from penstock.datastore.ngsi.reading.aggregates import Method, Period
 from penstock.datastore.ngsi.reading.downsampling import Downsampling
+from penstock.datastore.ngsi.reading.periods import Period
 from penstock.datastore.ngsi.reading.series import Sample
+from penstock.datastore.ngsi.reading.summaries import Method
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import After, Before, First, Info, Last, Order, unset_to_none
 from penstock.schema.core.descriptions import describe_values

@@ -9,7 +9,6 @@ from penstock.datastore.ngsi.directory import Attribute
 from penstock.datastore.ngsi.hours.kept_hours import HOURS, MINUTES
 from penstock.datastore.ngsi.hours.reader import HourReader, HourReading
 from penstock.datastore.ngsi.reading import charts
-from penstock.datastore.ngsi.reading.aggregates import HOUR_SECONDS, MINUTE_SECONDS
 from penstock.datastore.ngsi.reading.downsampling import (
     Downsampling,
     Point,
@@ -17,6 +16,7 @@ from penstock.datastore.ngsi.reading.downsampling import (
     downsample,
     downsample_stretches,
 )
+from penstock.datastore.ngsi.reading.periods import HOUR_SECONDS, MINUTE_SECONDS
 from penstock.datastore.ngsi.reading.series import TimeSpan
 
 HOURS_OF_POINT: Final = 4

@@ -17,15 +17,11 @@ import msgspec
 
 from penstock.datastore.access.work import kept_units
 from penstock.datastore.ngsi.event_times import HOUR_MS
-from penstock.datastore.ngsi.reading.aggregates import (
-    HOUR_SECONDS,
-    MINUTE_SECONDS,
-    MinuteColumns,
-    NumberSummary,
-    join_summaries,
-)
+from penstock.datastore.ngsi.reading.aggregates import MinuteColumns
 from penstock.datastore.ngsi.reading.number_counts import NumberCounts, count_numbers
+from penstock.datastore.ngsi.reading.periods import HOUR_SECONDS, MINUTE_SECONDS
 from penstock.datastore.ngsi.reading.series import Sample
+from penstock.datastore.ngsi.reading.summaries import NumberSummary, join_summaries
 from penstock.datastore.table.layout import KEPT_HOURS, KEPT_MINUTES, KEPT_NUMBERS, Row
 from penstock.datastore.table.port import Attributes
 

@@ -45,12 +45,9 @@ from penstock.datastore.ngsi.hours.kept_hours import (
 )
 from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.ngsi.reading.aggregates import (
-    HOUR_SECONDS,
-    MINUTE_SECONDS,
     WHOLE,
     AggregateBucket,
     Aggregation,
-    Method,
     Parts,
     aggregate_counts,
     aggregate_minutes,
@@ -58,6 +55,7 @@ from penstock.datastore.ngsi.reading.aggregates import (
     aggregate_summaries,
 )
 from penstock.datastore.ngsi.reading.charts import ChartReader
+from penstock.datastore.ngsi.reading.periods import HOUR_SECONDS, MINUTE_SECONDS
 from penstock.datastore.ngsi.reading.series import (
     WHOLE_PAGE,
     Sample,
@@ -66,6 +64,7 @@ from penstock.datastore.ngsi.reading.series import (
     milliseconds_of,
     moment_of,
 )
+from penstock.datastore.ngsi.reading.summaries import Method
 from penstock.datastore.ngsi.run_log import MAX_TABLES, SINK_CALLER, read_lone_runs
 from penstock.datastore.table.layout import KEPT_HOURS, KEPT_MINUTES, KEPT_NUMBERS
 from penstock.datastore.table.pages import Slice, Window, query_items

@@ -5,15 +5,15 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from functools import partial
+from functools import partial, reduce
 from itertools import compress, pairwise
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from penstock.datastore.access.work import WorkPayer
-from penstock.datastore.ngsi.reading.aggregates import NumberSummary
 from penstock.datastore.ngsi.reading.number_counts import DECIMAL_CONTEXT
 from penstock.datastore.ngsi.reading.series import Sample
+from penstock.datastore.ngsi.reading.summaries import NumberSummary
 from penstock.datastore.request_threads import run_in_request_thread
 
 MIN_POINTS: Final = 3
@@ -157,11 +157,9 @@ def _greatest_point(found: Stretches, group: range) -> Point:
 
 def _average_of_group(found: Stretches, group: range) -> Point:
     """The average number, at the time of the first stretch."""
-    total, part = Decimal(0), slice(group.start, group.stop)
-    for each in found.columns["total"][part]:
-        total = DECIMAL_CONTEXT.add(total, each)
-    numbers = Decimal(sum(found.columns["numbers"][part]))
-    return found.seconds[group.start] * 1000, DECIMAL_CONTEXT.divide(total, numbers)
+    part = slice(group.start, group.stop)
+    totals, numbers = found.columns["total"][part], found.columns["numbers"][part]
+    return found.seconds[group.start] * 1000, _average(totals, sum(numbers))
 
 
 _POINTS: Mapping[Downsampling, Callable[[Stretches, range], Point]] = {
@@ -231,10 +229,11 @@ def _largest_triangle(
 
 def _average_point(part: Sequence[Point]) -> Point:
     """The average number, at the time of the first point."""
-    total = Decimal(0)
-    for _, number in part:
-        total = DECIMAL_CONTEXT.add(total, number)
-    return part[0][0], DECIMAL_CONTEXT.divide(total, Decimal(len(part)))
+    return part[0][0], _average((number for _, number in part), len(part))
+
+
+def _average(totals: Iterable[Decimal], count: int) -> Decimal:
+    return DECIMAL_CONTEXT.divide(reduce(DECIMAL_CONTEXT.add, totals, Decimal(0)), Decimal(count))
 
 
 _REDUCTIONS: Mapping[Downsampling, Callable[[Sequence[Point]], Point]] = {

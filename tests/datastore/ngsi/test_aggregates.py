@@ -15,14 +15,12 @@ from penstock.datastore.ngsi.reading.aggregates import (
     MAX_BUCKETS,
     AggregateBucket,
     Aggregation,
-    Method,
-    NumberSummary,
-    Period,
-    Width,
     aggregate_samples,
     aggregate_summaries,
 )
+from penstock.datastore.ngsi.reading.periods import Period, Width
 from penstock.datastore.ngsi.reading.series import Sample
+from penstock.datastore.ngsi.reading.summaries import Method, NumberSummary
 
 
 def sample(at: int, number: int | None) -> Sample:

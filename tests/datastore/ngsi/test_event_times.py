@@ -17,14 +17,11 @@ from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.event_times import attribute_times, read_time, update_time
 from penstock.datastore.ngsi.events import EntityUpdate, Metadata, NotifiedAttribute
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
-from penstock.datastore.ngsi.reading.aggregates import (
-    Aggregation,
-    Method,
-    Period,
-    aggregate_samples,
-)
+from penstock.datastore.ngsi.reading.aggregates import Aggregation, aggregate_samples
 from penstock.datastore.ngsi.reading.followers import follow_series
+from penstock.datastore.ngsi.reading.periods import Period
 from penstock.datastore.ngsi.reading.series import ALL_TIMES, Sample, TimeSpan
+from penstock.datastore.ngsi.reading.summaries import Method
 from penstock.datastore.ngsi.rows import items_of
 from tests.datastore.ngsi.failing_destinations import FailingDestinations, fail_first, fail_table
 from tests.datastore.ngsi.linked_data.broker_notifications import envelope

@@ -17,12 +17,12 @@ from penstock.datastore.ngsi.options import SinkOptions
 from penstock.datastore.ngsi.reading.aggregates import (
     AggregateBucket,
     Aggregation,
-    Method,
-    Period,
     aggregate_samples,
 )
 from penstock.datastore.ngsi.reading.downsampling import Downsampling
+from penstock.datastore.ngsi.reading.periods import Period
 from penstock.datastore.ngsi.reading.series import ALL_TIMES, TimeSpan
+from penstock.datastore.ngsi.reading.summaries import Method
 from penstock.datastore.ngsi.repository import IngestRepository
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.store import Store

@@ -11,13 +11,10 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.hours import reader
 from penstock.datastore.ngsi.reading import charts
-from penstock.datastore.ngsi.reading.aggregates import (
-    Aggregation,
-    Method,
-    Period,
-    Width,
-)
+from penstock.datastore.ngsi.reading.aggregates import Aggregation
+from penstock.datastore.ngsi.reading.periods import Period, Width
 from penstock.datastore.ngsi.reading.series import TimeSpan
+from penstock.datastore.ngsi.reading.summaries import Method
 from tests.datastore.ngsi.hours.hour_worlds import BEGIN, HourWorld, hour, open_hours
 from tests.datastore.ngsi.sample_sinks import SinkWorld
 from tests.support.sample_resources import on_sqlite

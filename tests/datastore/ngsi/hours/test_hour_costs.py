@@ -22,8 +22,10 @@ from penstock.datastore.ngsi.hours.hour_keeper import SERIES_SAMPLES, HourKeeper
 from penstock.datastore.ngsi.hours.kept_hours import HOURS, MINUTES, NUMBERS, Detail, KeptParts
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
-from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period, Width
+from penstock.datastore.ngsi.reading.aggregates import Aggregation
+from penstock.datastore.ngsi.reading.periods import Period, Width
 from penstock.datastore.ngsi.reading.series import TimeSpan
+from penstock.datastore.ngsi.reading.summaries import Method
 from penstock.datastore.ngsi.rows import Event, items_of
 from penstock.datastore.ngsi.run_log import SINK_CALLER
 from penstock.datastore.table.instrumentation import MeteredTable, Units

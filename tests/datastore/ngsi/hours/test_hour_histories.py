@@ -19,8 +19,10 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.ngsi.destinations import EmbeddedDestinations
 from penstock.datastore.ngsi.hours import reader
 from penstock.datastore.ngsi.options import BatchingOptions, ItemLayout, Persistence, SinkOptions
-from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period, Width
+from penstock.datastore.ngsi.reading.aggregates import Aggregation
+from penstock.datastore.ngsi.reading.periods import Period, Width
 from penstock.datastore.ngsi.reading.series import TimeSpan
+from penstock.datastore.ngsi.reading.summaries import Method
 from penstock.datastore.sqlite.table import SqliteTable
 from tests.datastore.ngsi.hours.hour_worlds import HourWorld, hour, open_hours
 from tests.datastore.ngsi.sample_sinks import QUICK, open_world

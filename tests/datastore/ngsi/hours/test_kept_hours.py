@@ -26,10 +26,12 @@ from penstock.datastore.ngsi.options import (
     SampleLifetimes,
 )
 from penstock.datastore.ngsi.reading import charts
-from penstock.datastore.ngsi.reading.aggregates import Aggregation, Method, Period, Width
+from penstock.datastore.ngsi.reading.aggregates import Aggregation
 from penstock.datastore.ngsi.reading.downsampling import Downsampling
 from penstock.datastore.ngsi.reading.number_counts import NumberCounts
+from penstock.datastore.ngsi.reading.periods import Period, Width
 from penstock.datastore.ngsi.reading.series import TimeSpan, milliseconds_of
+from penstock.datastore.ngsi.reading.summaries import Method
 from penstock.datastore.ngsi.replay import LetterReplayer
 from penstock.datastore.roles import ROOT
 from penstock.datastore.table.instrumentation import MeteredTable
