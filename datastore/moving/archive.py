@@ -7,7 +7,8 @@ killed. Only the owner can read the folder.
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 BLOBS: Final = "blobs"
 KEY: Final = "vault-key"
+SNAPSHOT: Final = "snapshot"
 _FILE_MODE: Final = 0o600
 
 
@@ -71,6 +73,18 @@ class DamagedArchive(BadArgument):
     """The archive is no archive, is not complete, or differs from its manifest."""
 
 
+def require_no_others(folder: Path, known: Collection[str]) -> None:
+    """Refuse a folder that has other entries than the known ones and their drafts.
+
+    Raises BadArgument. A folder that does not exist has none.
+    """
+    with suppress(FileNotFoundError):
+        names = sorted(path.name for path in folder.iterdir())
+        others = [name for name in names if name.partition(".draft")[0] not in known]
+        if others:
+            raise BadArgument(f"{folder} is not empty: there is {others[0]}.")
+
+
 class Archive:
     """The files of one archive."""
 
@@ -78,7 +92,11 @@ class Archive:
         self.folder = folder
 
     def prepare(self) -> None:
-        """Create the folder where it is missing, for its owner alone."""
+        """Create the folder where it is missing, for its owner alone.
+
+        Raises BadArgument for a folder that has other things than an archive that was begun.
+        """
+        require_no_others(self.folder, (KEY, MANIFEST, BLOBS, SNAPSHOT))
         make_private_folder(self.folder)
         make_private_folder(self.folder / BLOBS)
 

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from penstock.datastore.errors import BadArgument, Unavailable
-from penstock.datastore.moving.archive import DamagedArchive
+from penstock.datastore.moving.archive import DamagedArchive, require_no_others
 from penstock.datastore.private_files import make_private_folder, sync_folder
 from penstock.datastore.sqlite.copy_file import copy_database
 
@@ -163,9 +163,7 @@ def _require_own(made: DataFolder) -> None:
     if (made.path / LISTING).exists():
         raise BadArgument(f"{made.path} has a complete backup already; choose another folder.")
     known = (made.main, *made.databases, *made.keys, made.files, LISTING)
-    others = [name for name in _names(made.path) if name.partition(".draft")[0] not in known]
-    if others:
-        raise BadArgument(f"{made.path} is not empty: there is {others[0]}.")
+    require_no_others(made.path, known)
 
 
 def _copy_files(store: DataFolder, made: DataFolder, index: Path, progress: Progress) -> None:

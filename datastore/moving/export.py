@@ -121,8 +121,6 @@ class Export:
             self._count_done(found)
             return found
         self.archive.prepare()
-        if any(self.archive.folder.glob("rows*")):
-            raise BadArgument(f"{self.archive.folder} is no archive, and it is not empty.")
         names = [f"rows-{segment}" for segment in range(self.store.segments)]
         manifest = Manifest(
             id=self.clock.new_id(),

@@ -7,13 +7,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.moving.archive import Archive, Manifest
+from penstock.datastore.moving.archive import SNAPSHOT, Archive, Manifest
 from penstock.datastore.moving.export import Export
 from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
-from penstock.server.runtime.movable_stores import SNAPSHOT, open_snapshot
+from penstock.server.runtime.movable_stores import open_snapshot
 from penstock.server.runtime.stores import open_table
 from penstock.server.settings.settings import Settings
 from penstock.server.settings.store_settings import DATABASE
@@ -55,6 +55,8 @@ async def _export(settings: Settings, target: Path) -> Manifest:
     is_rest = (target / SNAPSHOT).exists()
     if found is not None and found.complete and not is_rest:
         raise CommandFailed(f"{target} has a complete archive already; choose another folder.")
+    if found is None:
+        archive.prepare()
     async with open_snapshot(settings, target) as store:
         with show_progress("Exporting", None) as progress:
             return await Export(store, archive, Clock(), progress).run()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from penstock.datastore.moving.archive import SNAPSHOT
 from penstock.datastore.moving.export import MovableStore
 from penstock.datastore.ngsi.destinations import Destinations, EmbeddedDestinations
 from penstock.datastore.private_files import make_private_folder
@@ -26,8 +27,6 @@ from penstock.server.settings.store_settings import DATABASE
 
 SEGMENTS: Final = 8
 """The parts of a table at DynamoDB that are read at once."""
-
-SNAPSHOT: Final = "snapshot"
 
 
 @asynccontextmanager

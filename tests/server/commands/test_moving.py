@@ -50,6 +50,19 @@ def test_a_seeded_store_is_exported_imported_and_recounted(
     assert again == imported
 
 
+def test_an_export_writes_nothing_into_a_folder_with_other_things(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, "seed", "--size", 1, "--data-dir", "a")
+    target = tmp_path / "documents"
+    target.mkdir(mode=0o755)
+    (target / "letter.txt").write_text("Dear Ann")
+    failed = answer(capsys, "export", target, "--data-dir", "a", code=1)
+    assert failed["error"]["messages"] == [f"{target} is not empty: there is letter.txt."]
+    assert [path.name for path in target.iterdir()] == ["letter.txt"]
+    assert target.stat().st_mode & 0o777 == 0o755
+
+
 def die(*_arguments: object, **_options: object) -> None:
     raise ProcessDied
 
