@@ -368,6 +368,17 @@ def test_a_shell_learns_to_complete_every_command(
     assert all(command in script for command in ("pipelines", "sample-rows", "--max-failed-rows"))
 
 
+def test_zsh_finds_its_script_by_the_name_that_the_docs_say(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["completion", "zsh"]) == 0
+    defined = re.findall(r"^(\w+)\(\) \{$", capsys.readouterr().out, re.MULTILINE)
+    assert (
+        f"completion zsh > ~/.zsh/completions/{defined[-1]}\n"
+        in (ROOT / "docs" / "cli.md").read_text()
+    )
+
+
 def test_bash_can_read_what_completes_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["completion", "bash"]) == 0
     script = capsys.readouterr().out
