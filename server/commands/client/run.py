@@ -54,6 +54,7 @@ def run(
     The command uploads the file, follows the execution, and saves output and rejected rows. It
     exits with 1 if the execution did not succeed. Results of an earlier run are removed first.
     """
+    _check_input(file)
     output = result.output or _beside(file, "output") or STANDARD
     errors = result.errors or _beside(file, "errors")
     _check_files(file, output, errors)
@@ -80,13 +81,18 @@ def _beside(file: Path, name: str) -> Path | None:
     return None if file == STANDARD else file.with_name(f"{file.name}.{name}.csv")
 
 
-def _check_files(file: Path, output: Path, errors: Path | None) -> None:
+def _check_input(file: Path) -> None:
     if file != STANDARD and not file.is_file():
         raise CommandFailed(f"{file} is not a file.", code=ExitCode.USAGE)
+
+
+def _check_files(file: Path, output: Path, errors: Path | None) -> None:
     results = [path for path in (output, errors) if path is not None]
     for path in results:
         if not path.parent.is_dir():
             raise CommandFailed(f"{path.parent} is not a directory.", code=ExitCode.USAGE)
+        if path.is_dir():
+            raise CommandFailed(f"{path} is a directory.", code=ExitCode.USAGE)
     inputs = [] if file == STANDARD else [file]
     places = [path.resolve() for path in (*inputs, *results)]
     if len({*places}) < len(places):

@@ -191,6 +191,7 @@ def test_failures_at_the_start_are_json_lines(tmp_path: Path) -> None:
             (("serve", "--port", "x"), "Invalid value"),
             (("serve", "--port", "99999"), "--port: "),
             (("run", "p", "absent.csv"), "absent.csv is not a file."),
+            (("run", "p", "."), ". is not a file."),
         ):
             code, output, text = run_with_terminal(*arguments, data_dir=tmp_path)
             (event,) = log_events(text)

@@ -88,6 +88,7 @@ def test_a_file_goes_through_a_pipeline_and_comes_out_exact(data_dir: Path, tmp_
         for wrong, code, words in (
             (("nothing.csv",), 2, "nothing.csv is not a file."),
             ((file.name, "--errors", f"{tmp_path}/none/e.csv"), 2, "/none is not a directory."),
+            ((file.name, "--output", str(tmp_path)), 2, f"{tmp_path} is a directory."),
             ((file.name, "--group", "/eu"), 1, f"There is no pipeline '{PIPELINE}' in /eu."),
         ):
             name, *more = wrong
