@@ -1,11 +1,9 @@
 """Authenticates API keys, and passes any other token to the authenticator of tokens."""
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from typing import Final, NamedTuple
 
 from cachetools import TLRUCache, TTLCache
@@ -15,6 +13,7 @@ from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import NotAuthenticated
 from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import default_group_from
+from penstock.server.auth.shared_reads import SharedReads
 from penstock.server.auth.tokens import Authentication, Authenticator, bearer_token
 
 SESSION_SECONDS: Final = 900
@@ -54,6 +53,7 @@ class ApiKeyAuthenticator:
     ) -> None:
         self._tokens = tokens
         self._find = find
+        self._reads = SharedReads(self._read, MAX_READS, shared=bool(seconds))
         self._seconds = seconds
         self._now = now
         self._clock = clock
@@ -61,8 +61,6 @@ class ApiKeyAuthenticator:
             MAX_CACHED_ROLES, lambda _id, kept, _now: kept.until, clock, _role_weight
         )
         self._unknown = TTLCache[str, None](MAX_CACHED_KEYS, seconds, clock)
-        self._reading: dict[str, asyncio.Task[Credential | None]] = {}
-        self._turns = asyncio.Semaphore(MAX_READS)
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
         """Return the user of the key, with the roles of the key."""
@@ -103,34 +101,18 @@ class ApiKeyAuthenticator:
             pass
         if id in self._unknown:
             return None
-        if not self._seconds:
-            return await self._read(id)
-        reading = self._reading.get(id)
-        if reading is None:
-            reading = self._reading[id] = asyncio.create_task(self._read(id))
-            reading.add_done_callback(partial(self._forget_reading, id))
-        # The cancellation of one request must not end the read for the others.
-        return await asyncio.shield(reading)
+        return await self._reads.read(id)
 
     async def _read(self, id: str) -> Credential | None:
-        """Read a key, and remember it, or that there is none: a stranger may ask for it for ever.
-
-        Whoever invents keys has a few reads at a time, and leaves the store to others.
-        """
-        async with self._turns:
-            until = self._clock() + self._seconds
-            found = await self._find(id)
+        """Read a key, and remember it, or that there is none: strangers may ask for it for ever."""
+        until = self._clock() + self._seconds
+        found = await self._find(id)
         if found is None:
             self._unknown[id] = None
         else:
             with suppress(ValueError):  # a key with too many roles for the cache is not cached
                 self._kept[id] = _CachedCredential(found, until)
         return found
-
-    def _forget_reading(self, id: str, ended: "asyncio.Task[Credential | None]") -> None:
-        del self._reading[id]
-        if not ended.cancelled():
-            ended.exception()  # it counts as seen, also if no request waits for it any more
 
 
 def _role_weight(kept: _CachedCredential) -> int:

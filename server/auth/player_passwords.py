@@ -1,6 +1,5 @@
 """Authenticates music players by the passwords that users made for them."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
@@ -9,6 +8,7 @@ from cachetools import LRUCache, TTLCache
 
 from penstock.datastore.player_passwords import SealedPassword
 from penstock.datastore.roles import Caller
+from penstock.server.auth.shared_reads import SharedReads
 
 MAX_CACHED: Final = 10_000
 """The users whose passwords are remembered, and the passwords that are kept open."""
@@ -40,7 +40,7 @@ class PlayerAuthenticator:
         self._source = source
         self._kept = TTLCache[str, Sequence[SealedPassword]](MAX_CACHED, seconds, clock)
         self._opened = LRUCache[SealedPassword, str | None](MAX_CACHED)
-        self._turns = asyncio.Semaphore(MAX_READS)
+        self._reads = SharedReads(self._read, MAX_READS, shared=bool(seconds))
 
     async def caller_of(self, user: str, is_proven: Callable[[str], bool]) -> Caller | None:
         """Return the user if one of the user's passwords is proven; the user has no role by it.
@@ -55,10 +55,11 @@ class PlayerAuthenticator:
 
     async def _passwords_of(self, user: str) -> Sequence[SealedPassword]:
         kept = self._kept.get(user)
-        if kept is None:
-            async with self._turns:
-                kept = self._kept[user] = await self._source.find_player_passwords(user)
-        return kept
+        return await self._reads.read(user) if kept is None else kept
+
+    async def _read(self, user: str) -> Sequence[SealedPassword]:
+        found = self._kept[user] = await self._source.find_player_passwords(user)
+        return found
 
     async def _open(self, found: SealedPassword) -> str | None:
         if found not in self._opened:

@@ -189,16 +189,17 @@ async def test_passwords_are_read_again_after_some_seconds_and_opened_once() -> 
     assert await id_of("ann", "two") is None
 
 
-async def test_a_few_users_are_read_at_a_time() -> None:
+async def test_a_few_users_are_read_at_a_time_and_each_once_for_all_calls() -> None:
     stored = Passwords()
     stored.held.clear()
     players = PlayerAuthenticator(stored, 5)
     users = [f"u{n}" for n in range(MAX_READS + 9)]
-    asked = [asyncio.create_task(players.caller_of(user, lambda _: True)) for user in users]
+    asked = [asyncio.create_task(players.caller_of(user, lambda _: True)) for user in users * 2]
     await let_tasks_run()
     assert len(stored.read) == MAX_READS
     stored.held.set()
     assert await asyncio.gather(*asked) == [None] * len(asked)
+    assert stored.read == users
 
 
 async def test_the_extensions_are_told_to_everybody(player: Player) -> None:
