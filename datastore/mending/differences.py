@@ -2,6 +2,9 @@
 
 The first scan keeps eight bytes for each row without its counterpart, so that a large table needs
 little memory; the second one tells what differs, and forgets what a write had just changed.
+
+What a write in steps has still to write is no difference, as it will be written: a count that is
+repaired before would be counted twice.
 """
 
 from collections import Counter, defaultdict
@@ -18,6 +21,7 @@ from penstock.datastore.mending.derivations import (
     is_own_count,
     source_of,
 )
+from penstock.datastore.mending.under_way import keys_under_way
 from penstock.datastore.recount import CountDifference, Recount
 from penstock.datastore.table.port import Attributes, Item, Key, Scan, Table, key_of
 
@@ -70,7 +74,13 @@ async def find_differences(table: Table, segments: int, progress: Progress) -> D
         for one in counts
         if standing.get(one.key) == one and first.sources_of(one.key) == second.sources_of(one.key)
     ]
-    return Differences(second.row_differences(), stayed, second.labels, first.scanned)
+    under_way = first.under_way | second.under_way
+    return Differences(
+        [one for one in second.row_differences() if one.key not in under_way],
+        [one for one in stayed if one.key not in under_way],
+        second.labels,
+        first.scanned,
+    )
 
 
 async def scan_table(table: Table, segments: int, progress: Progress) -> AsyncIterator[Attributes]:
@@ -92,6 +102,7 @@ class _CountLook:
 
     def __init__(self) -> None:
         self.scanned = 0
+        self.under_way = set[Key]()
         self._recount = Recount()
         self._wanted: dict[Key, Counter[str]] = defaultdict(Counter)
         self._standing: dict[Key, dict[str, int]] = {}
@@ -99,6 +110,7 @@ class _CountLook:
 
     def read_counts(self, item: Attributes, derived: Derivation) -> None:
         self.scanned += 1
+        self.under_way.update(keys_under_way(item))
         self._recount.read(item)
         key = key_of(item)
         counts = {name: int(str(item[name])) for name in _COUNTS if item.get(name)}

@@ -8,11 +8,11 @@ notes on the tombstone how many derived rows are `taken`; any process may contin
 Executions and files are deleted before the tombstone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -109,7 +109,7 @@ class ResourceDeleter(Generic[R]):
         everything = [
             self._latest_row_delete(current),
             *(Write(Delete(key)) for key in self._version_keys(current)),
-            *self._derived_row_deletes(current),
+            *_derived_row_deletes(self.kind.letter, current),
         ]
         entry = entry_of(self.access, Action.DELETED, current, self.kind.letter)
         logged = change_writes(self.kind, current, None, self.access.clock.now())
@@ -137,7 +137,7 @@ class ResourceDeleter(Generic[R]):
         """Delete the rest of the derived rows, then versions and files, then the tombstone."""
         if buried.stepped:
             await RemainingSteps(self.kind, self.access).finish(buried.id)
-        while taken < len(self._derived_row_deletes(buried)):
+        while taken < len(_derived_row_deletes(self.kind.letter, buried)):
             buried, taken = await self._write_tombstone(buried, taken)
         if await self._is_in_use(buried):
             return
@@ -162,7 +162,7 @@ class ResourceDeleter(Generic[R]):
 
         Names come first: they are free at once unless the resource has a hundred of them.
         """
-        writes = self._derived_row_deletes(resource)[taken : taken + most]
+        writes = _derived_row_deletes(self.kind.letter, resource)[taken : taken + most]
         buried = msgspec.structs.replace(resource, revision=resource.revision + 1)
         item = {
             **latest_item(self.kind, buried),
@@ -181,13 +181,6 @@ class ResourceDeleter(Generic[R]):
         row = (await self.access.table.get([key], consistent=True)).items.get(key, {})
         return row.get("count", 0) != 0
 
-    def _derived_row_deletes(self, resource: R) -> list[Write]:
-        derived = removal_writes(derive_rows(self.kind.letter, resource))
-        # Last, because a tombstone of an earlier release has taken from the front without them.
-        kept = kept_writes(resource, None)
-        unlinked = item_writes(use_rows(self.kind.letter, resource), {})
-        return [*derived, *kept, *unlinked, *use_writes(resource, None)]
-
     def _latest_row_delete(self, resource: R) -> Write:
         key = self.kind.latest.key(id=resource.id)
         return Write(Delete(key, Compare("revision", "=", resource.revision)))
@@ -195,3 +188,18 @@ class ResourceDeleter(Generic[R]):
     def _version_keys(self, resource: R) -> Sequence[Key]:
         numbers = range(1, resource.version + 1)
         return [self.kind.version.key(id=resource.id, version=n) for n in numbers]
+
+
+def keys_of_remaining_deletes(kind: KindDefinition[Any], tombstone: Attributes) -> Iterator[Key]:
+    """The keys of the derived rows that a tombstone has still to delete or to count down."""
+    buried = load(kind.record, tombstone, id=resource_id(tombstone))
+    writes = _derived_row_deletes(kind.letter, buried)
+    return (write.operation.key for write in writes[int(str(tombstone["taken"])) :])
+
+
+def _derived_row_deletes(kind: str, resource: Resource) -> list[Write]:
+    derived = removal_writes(derive_rows(kind, resource))
+    # Last, because a tombstone of an earlier release has taken from the front without them.
+    kept = kept_writes(resource, None)
+    unlinked = item_writes(use_rows(kind, resource), {})
+    return [*derived, *kept, *unlinked, *use_writes(resource, None)]

@@ -128,16 +128,27 @@ class RemainingSteps:
         return (await self.access.table.query(query)).items
 
     async def _finish(self, item: Attributes) -> None:
-        id, key, marker = resource_id(item), key_of(item), load(_Marker, item)
-        before, after = (
-            derive_rows(self.kind.letter, msgspec.structs.replace(state, id=id)) if state else None
-            for state in (marker.before, marker.after)
-        )
-        writes, taken = difference(before, after).rest, marker.taken
+        key, (writes, taken) = key_of(item), _writes_of(self.kind.letter, item)
         for step in _steps_of(writes, taken):
             note = _note_write(key, taken, taken + len(step), len(writes))
             await commit(self.access.table, [note, *step])
             taken += len(step)
+
+
+def keys_of_remaining_steps(kind: str, marker: Attributes) -> Iterator[Key]:
+    """The keys of the rows that an unfinished write has still to write, by its marker."""
+    writes, taken = _writes_of(kind, marker)
+    return (write.operation.key for write in writes[taken:])
+
+
+def _writes_of(kind: str, item: Attributes) -> tuple[Sequence[Write], int]:
+    """The writes that a marker stands for, in their order, and how many of them are taken."""
+    id, marker = resource_id(item), load(_Marker, item)
+    before, after = (
+        derive_rows(kind, msgspec.structs.replace(state, id=id)) if state else None
+        for state in (marker.before, marker.after)
+    )
+    return difference(before, after).rest, marker.taken
 
 
 def _steps_of(writes: Sequence[Write], taken: int) -> Iterator[Sequence[Write]]:

@@ -1,6 +1,6 @@
 """Rows that differ from their sources are found, named and repaired; others stay as they are."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from penstock.datastore.mending.differences import Differences, find_differences
 from penstock.datastore.mending.repair import Repair
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT
+from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import LISTED, PIPELINE
 from penstock.datastore.table.pages import Window
@@ -28,7 +29,17 @@ from penstock.datastore.table.port import (
 from tests.datastore.moving.furnished_store import furnish, ignore_progress, open_empty
 from tests.support.consistency_check import Rows, contents, contents_with_logs, faults
 from tests.support.old_rows import list_whole_row
-from tests.support.sample_resources import EU, USA, create_groups, make
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    SOUTH,
+    SUPER,
+    USA,
+    create_groups,
+    make,
+    tags,
+    without_moto,
+)
 from tests.support.stores import TWO
 from tests.support.table_interceptors import InterceptedTable, InterruptedTable
 
@@ -221,3 +232,37 @@ async def test_a_name_that_two_resources_claim_is_left_to_people(store: Store) -
     assert found.rows[0].wanted == {**claim._asdict(), "id": one.id}
     assert await Repair(store.table).run(found) == (0, 1)
     assert (await contents(store.table))[claim]["id"] == two.id
+
+
+WIDE = [f"k{n}=a/b" for n in range(25)]
+"""The rows of one group take 130 operations."""
+
+IN_STEPS: dict[str, Callable[[Session, Any], Awaitable[object]]] = {
+    "create": lambda session, _: make(session, USA, "more", *WIDE),
+    "update": lambda session, made: session.pipelines.writing.update(
+        made.id, made.version, {"tags": tags(*(f"n{n}=a" for n in range(40)))}
+    ),
+    "grant": lambda session, made: session.pipelines.writing.grant(made.id, SOUTH),
+    "revoke": lambda session, made: session.pipelines.writing.revoke(made.id, EU),
+    "delete": lambda session, made: session.pipelines.deleting.delete(made.id),
+}
+
+
+@without_moto
+@pytest.mark.parametrize("name", IN_STEPS)
+@pytest.mark.parametrize("repairs_at", [1, 2, 3])
+async def test_a_repair_amid_the_steps_of_a_write_leaves_exact_counts(
+    store: Store, name: str, repairs_at: int
+) -> None:
+    session = await create_groups(store)
+    made = await make(session, NORTHWEST, "wide", *WIDE)
+    made, _ = await session.pipelines.writing.grant(made.id, EU)
+
+    async def repair() -> None:
+        await Repair(store.table).run(await differences(store.table))
+
+    racing = InterruptedTable(store.table, repair, writes=repairs_at)
+    await IN_STEPS[name](replace(store, table=racing).open_session(SUPER), made)
+    assert racing.other is None
+    await store.finish_deletes()
+    assert await faults(store.table) == []
