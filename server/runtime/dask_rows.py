@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from typing import Final
 
 from distributed import Client
@@ -25,7 +26,7 @@ from penstock.datastore.kept_rows.write_part import (
     PartOfOutput,
     require_unique_keys,
 )
-from penstock.datastore.objects.port import OBJECT_BYTES, Files, UploadForm
+from penstock.datastore.objects.port import OBJECT_BYTES, Files, UploadForm, require_size
 from penstock.server.runtime.dask_calls import URL_SECONDS, ClusterCalls, sign_source
 from penstock.server.runtime.dask_row_tasks import RowsOrder, write_rows
 from penstock.server.runtime.dask_tasks import installed_version
@@ -97,10 +98,17 @@ class SpreadRows:
             await self.engine.write(check, execution.created_by)
 
     async def _publish(self, number: int, facts: PartFacts) -> PartOfOutput:
+        """Copy the file of which a machine told the facts, and refuse one that came in its place.
+
+        A machine that was believed lost may send a piece once more, with other bytes.
+        """
         execution = self.written.execution
         origin = rows_origin(execution, number)
         await self.files.copy(staged_rows_key(execution, number, ROWS), origin.file)
-        stat = await self.files.stat(origin.file)
-        if stat is None or stat.size != facts.size:
+        digest = sha256()
+        async with aclosing(require_size(self.files.read(origin.file), facts.size)) as content:
+            async for chunk in content:
+                digest.update(chunk)
+        if digest.hexdigest() != facts.digest:
             raise Unavailable("A file of a machine is another one than it said.")
         return PartOfOutput(origin, facts)

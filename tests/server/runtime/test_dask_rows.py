@@ -15,7 +15,7 @@ from penstock.datastore.executions.files import output_key, staged_rows_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.kept_rows.part_list import read_parts
 from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import Files, single_chunk
 from penstock.datastore.records import Pipeline, RowKeeping
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Page, Query, Table
@@ -205,6 +205,31 @@ async def test_what_a_machine_uploads_after_the_end_changes_no_rows(
     for part in parts:
         assert (await read_content(files, part.file) or b"")[:4] == b"PAR1"
     assert await read_sum(store, pipeline) == TOTAL
+
+
+@on_sqlite
+@pytest.mark.parametrize("piece", [0, 3])
+async def test_what_a_machine_that_was_believed_lost_sends_again_is_not_kept(
+    table: Table, files: Files, machines: Any, piece: int
+) -> None:
+    store = Store(table, files=files)
+    await create_groups(store)
+    pipeline = await keep_plants(store)
+    check = rows.SpreadRows._require_unique_keys
+
+    async def send_again(spread: Any, count: int) -> None:
+        """Let the same piece come once more, of the same size, with other bytes."""
+        await check(spread, count)
+        key = staged_rows_key(spread.written.execution, piece, "parquet")
+        content = await read_content(files, key) or b""
+        other = content[:40] + bytes([content[40] ^ 1]) + content[41:]
+        await files.write(key, single_chunk(other), content_type="application/x-parquet")
+
+    with mock.patch.object(rows.SpreadRows, "_require_unique_keys", send_again):
+        over = await run_on(store, pipeline, spreading(machines.address), plant_file(PLANTS))
+    assert (over.state, over.rows_first, over.rows_commit) == ("success", None, 1)
+    assert await read_sum(store, pipeline) == TOTAL
+    assert await list_staged(store, over) == []
 
 
 @on_sqlite
