@@ -2,7 +2,7 @@
 
 from asyncio import gather
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from typing import Final
@@ -18,6 +18,8 @@ from penstock.datastore.listening.annotations import annotation_of
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.table.layout import ALBUM, ANNOTATION, AUDIO_BY_ALBUM
 from penstock.datastore.table.pages import (
+    MAX_SEARCHES,
+    SEARCHED,
     Slice,
     Window,
     page_of_shuffled,
@@ -98,16 +100,22 @@ class AlbumLists:
     async def _by_annotations(
         self, window: Window, position: Callable[[Annotation], str], *, descending: bool = False
     ) -> Slice[Album]:
-        notes = walk_rows(self.access, annotation_of, ANNOTATION, kind=Kind.ALBUM)
-        played = sorted([(position(note), note.id) async for note in notes if note.play_count])
+        # What the search for albums that exist may pass over is read at once, in one walk.
+        wide = replace(window, size=window.size + MAX_SEARCHES * SEARCHED)
+        played = await page_of_sorted(self._walk_played(), wide, position, descending=descending)
 
-        async def read(part: Window) -> Slice[tuple[str, str]]:
-            return slice_sorted(played, part, itemgetter(0), descending=descending)
+        async def read(part: Window) -> Slice[tuple[str, Annotation]]:
+            return slice_sorted(played.entries, part, itemgetter(0), descending=descending)
 
-        async def load(part: Sequence[tuple[str, str]]) -> list[Album | None]:
-            return await self._existing_albums([id for _, id in part])
+        async def load(part: Sequence[tuple[str, Annotation]]) -> list[Album | None]:
+            return await self._existing_albums([note.id for _, note in part])
 
         return await read_existing(window, read, load)
+
+    async def _walk_played(self) -> AsyncIterator[Annotation]:
+        async for note in walk_rows(self.access, annotation_of, ANNOTATION, kind=Kind.ALBUM):
+            if note.play_count:
+                yield note
 
     def _walk_albums(self) -> AsyncIterator[Album]:
         return walk_rows(self.access, album_of, ALBUM)

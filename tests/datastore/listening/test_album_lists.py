@@ -1,15 +1,17 @@
 """Albums are listed by their time, year and plays and at random, page by page."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import TypeAlias
+from weakref import WeakSet
 
 import pytest
 
 from penstock.datastore.audio.records import Album
 from penstock.datastore.clock import Clock
-from penstock.datastore.listening.records import Play
+from penstock.datastore.listening import album_lists
+from penstock.datastore.listening.records import Annotation, Kind, Play
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table import pages
@@ -139,3 +141,35 @@ async def test_an_order_reads_the_rows_of_albums_at_once(store: Store, watch: Wa
         traced.start()
         await read(ALL)
         assert traced.seen == seen
+
+
+class CountedNote(Annotation, frozen=True, weakref=True):
+    """An annotation of which those that are held can be counted."""
+
+
+async def test_of_many_albums_that_were_played_few_are_held_and_sorted_at_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, most, last = WeakSet[CountedNote](), [0], 2_000
+
+    async def walk_many(*_: object, **__: object) -> AsyncIterator[CountedNote]:
+        for n in range(1, last + 1):
+            note = CountedNote(kind=Kind.ALBUM, id=f"{n:04}", play_count=n)
+            held.add(note)
+            yield note
+            del note
+            most[0] = max(most[0], len(held))
+
+    async def find_even(_: object, ids: Sequence[str]) -> list[str | None]:
+        return [None if int(id) % 2 else id for id in ids]
+
+    monkeypatch.setattr(album_lists, "walk_rows", walk_many)
+    monkeypatch.setattr(album_lists, "SEARCHED", 10)
+    monkeypatch.setattr(album_lists, "MAX_SEARCHES", 4)
+    monkeypatch.setattr(pages, "SEARCHED", 10)
+    monkeypatch.setattr(pages, "MAX_SEARCHES", 4)
+    monkeypatch.setattr(album_lists.AlbumLists, "_existing_albums", find_even)
+    page = await open_session(store).listening.albums.most_played(Window(size=10))
+    assert [str(id) for _, id in page.entries] == [f"{n:04}" for n in range(last, last - 20, -2)]
+    assert page.more
+    assert most[0] <= 2 * (10 + 4 * 10 + 1) + 1
