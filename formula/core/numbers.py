@@ -68,6 +68,8 @@ _NEAR_ONE: Final = Decimal("1e-12")
 _USUAL_SIZE: Final = 160
 """The bytes that a number of some 100 digits takes."""
 _WORD: Final = 8
+_DIVIDED_AT_ONCE: Final = 125
+"""The digits of a quotient, times the bytes of its divisor, that take as long as a unit."""
 
 TEN: Final = Decimal(10)
 
@@ -125,10 +127,16 @@ def ceiling(number: Decimal) -> Decimal:
     return EXACT.plus(number.to_integral_value(ROUND_CEILING, _PLACES))
 
 
-def remainder(dividend: Decimal, divisor: Decimal) -> Decimal:
-    """Return what is left of a division by whole numbers; it has the sign of the divisor."""
+def remainder(work: WorkMeter, dividend: Decimal, divisor: Decimal) -> Decimal:
+    """Return what is left of a division by whole numbers; it has the sign of the divisor.
+
+    One by very many digits costs as much as it takes.
+    """
     if not divisor:
         raise Fault(FormulaCode.DIVISION_BY_ZERO, "division by zero")
+    if (size := divisor.__sizeof__()) > _USUAL_SIZE:
+        quotient = max(0, dividend.adjusted() - divisor.adjusted())
+        work.spend(min(quotient, MAX_DIGITS) * size // _DIVIDED_AT_ONCE)
     rest = EXACT.remainder(dividend, divisor)
     if rest and rest.is_signed() != divisor.is_signed():
         rest = EXACT.add(rest, divisor)

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from penstock.formula.core import numbers
 from penstock.formula.core.values import ANY, SCALAR, SOMETHING, Value, ValueKind
 from penstock.formula.functions import text, units
 from penstock.formula.functions.date_parts import date_part, whole_units
@@ -148,7 +149,14 @@ _ALL: Final = (
     Function("LOWERCASE", _slots(text=TEXT), TEXT, text.lowercase, metered=True),
     Function("MAX", _slots(first=NUMBER), NUMBER, text.largest, repeats=1),
     Function("MIN", _slots(first=NUMBER), NUMBER, text.smallest, repeats=1),
-    Function("MOD", _slots(dividend=NUMBER, divisor=NUMBER), NUMBER, text.remainder, cost=5),
+    Function(
+        "MOD",
+        _slots(dividend=NUMBER, divisor=NUMBER),
+        NUMBER,
+        numbers.remainder,
+        metered=True,
+        cost=5,
+    ),
     Function("NOT", _slots(condition=BOOLEAN), BOOLEAN, text.negation),
     Function("NUMBER", _slots(value=TEXT | NUMBER), NUMBER, text.number_of, metered=True),
     Function("OR", _slots(first=BOOLEAN, other=BOOLEAN), BOOLEAN, repeats=1),

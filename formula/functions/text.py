@@ -218,10 +218,6 @@ def ceiling(number: Decimal) -> Decimal:
     return numbers.ceiling(number)
 
 
-def remainder(dividend: Decimal, divisor: Decimal) -> Decimal:
-    return numbers.remainder(dividend, divisor)
-
-
 def square_root(number: Decimal) -> Decimal:
     return numbers.square_root(number)
 

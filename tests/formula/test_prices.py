@@ -41,6 +41,7 @@ WORST: dict[str, tuple[str, dict[str, Any]]] = {
     "numbers of JSON": ("GET_VALUE(:s, '$[0]') + 1", {"s": "[" + ",".join(["1"] * 16_000) + "]"}),
     "JSON within JSON": ("SEARCH(GET_VALUE(:s, '$..x')[0], 'q')", {"s": '{"x":' * 60 + "1" + "}" * 60}),
     "remainders": ("MAX(" + ",".join(["MOD(:n,:m)"] * 200) + ")", {"n": "7" * 900, "m": "3" * 450}),
+    "remainders of long quotients": ("MAX(" + ",".join(["MOD(:n,:m)"] * 200) + ")", {"n": "7" * 1_000 + "e999", "m": "3" * 1_000}),
     "logarithms": ("MAX(" + ",".join(["LOG(:n, 3)"] * 200) + ")", {"n": "7" * 900}),
     "roots": ("MAX(" + ",".join(["SQRT(:n)"] * 200) + ")", {"n": "7" * 900}),
     "a text that begins like the needle everywhere": ("MAX(" + ",".join(["SEARCH(:s, :t)"] * 100) + ")", {"s": "一" * 2_400, "t": "一" * 1_200 + "b一"}),

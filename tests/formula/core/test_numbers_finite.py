@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from decimal import Context, Decimal, DecimalException
+from functools import partial
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.formula.core.errors import Fault
-from penstock.formula.core.limits import MAX_DIGITS, MAX_EXPONENT
+from penstock.formula.core.limits import MAX_DIGITS, MAX_EXPONENT, WorkMeter
 from penstock.formula.core.numbers import (
     add,
     ceiling,
@@ -50,7 +51,7 @@ OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "multiply": multiply,
     "divide": divide,
     "power": power,
-    "remainder": remainder,
+    "remainder": partial(remainder, WorkMeter()),
     "round": round_to,
     "logarithm": logarithm,
     "square root": lambda one, _: square_root(one),
@@ -94,3 +95,23 @@ def test_logarithms_of_numbers_that_many_digits_part_from_one_are_exact() -> Non
     assert logarithm(Decimal(2), ABOVE) == Decimal("6.931471805599453094172321214581766E+900")
     assert logarithm(ABOVE, Decimal(10)) == Decimal("4.342944819032518276511289189166051E-902")
     assert logarithm(ABOVE, ABOVE) == 1
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor", "units"),
+    [
+        ("7" * 30, "3", 0),
+        ("7" * 999, "3", 0),
+        ("7" * 900, "3" * 850, 150),
+        ("7" * 1_000, "3" * 500, 1_000),
+        ("7e1200", "3" * 300, 1_500),
+        ("7" * 1_000 + "e999", "3" * 1_000, 4_000),
+        ("7e999", "3" * 1_000, 0),
+    ],
+)
+def test_a_remainder_costs_by_the_digits_of_its_quotient_and_of_the_numbers(
+    dividend: str, divisor: str, units: int
+) -> None:
+    work = WorkMeter()
+    remainder(work, Decimal(dividend), Decimal(divisor))
+    assert units <= work.take_spent() <= units * 1.5
