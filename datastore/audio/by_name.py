@@ -7,12 +7,14 @@ from typing import TypeVar
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Album, Artist, Genre
+from penstock.datastore.audio.track_rules import MAX_NAME
 from penstock.datastore.audio.tracks import album_of, artist_of, genre_of, key_of_place
 from penstock.datastore.errors import NotFound, Unreadable
 from penstock.datastore.table.items import read_all, read_or_report, read_rows
 from penstock.datastore.table.layout import ALBUM, ARTIST, GENRE, Row
 from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import Attributes, Query, Range
+from penstock.datastore.text import normalisation_problem
 
 T = TypeVar("T")
 
@@ -25,10 +27,12 @@ class NameReader:
 
     async def artist(self, name: str) -> Artist:
         """Get an artist by the name: `pk = U:<user>, sk = AR:<place>`."""
+        _require_findable("artist", "name", name)
         return await self._read(ARTIST, names.artist_place(name), artist_of, "artist")
 
     async def genre(self, name: str) -> Genre:
         """Get a genre by the name: `pk = U:<user>, sk = AG:<place>`."""
+        _require_findable("genre", "name", name)
         return await self._read(GENRE, names.genre_place(name), genre_of, "genre")
 
     async def album(self, name: str, artist: str) -> Album:
@@ -36,6 +40,7 @@ class NameReader:
 
         Of several, which MusicBrainz ids tell apart, the first.
         """
+        _require_findable("album", "name and artist", name, artist)
         wanted = names.artist_id(artist)
         query = Query(
             partition=ALBUM.pk.fill({"user": self._user}),
@@ -61,6 +66,12 @@ class NameReader:
     @property
     def _user(self) -> str:
         return self.access.caller.user_id
+
+
+def _require_findable(noun: str, by: str, *names: str) -> None:
+    """Raise NotFound for a name that no track can have: its normal form may take very long."""
+    if any(normalisation_problem(name, MAX_NAME) for name in names):
+        raise _not_found_error(noun, by)
 
 
 def _not_found_error(noun: str, by: str) -> NotFound:

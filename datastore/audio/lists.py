@@ -11,7 +11,9 @@ from penstock.datastore.audio.browsing import walk_rows
 from penstock.datastore.audio.names import AlbumKey
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
 from penstock.datastore.audio.title_search import TITLE_FIELDS, TitleSearch
+from penstock.datastore.audio.track_rules import MAX_NAME
 from penstock.datastore.audio.tracks import album_of, artist_of, audio_of, genre_of, link_of
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.table.items import Projection, merge_projections
 from penstock.datastore.table.layout import (
@@ -34,7 +36,7 @@ from penstock.datastore.table.pages import (
     slice_placed,
 )
 from penstock.datastore.table.port import Attributes, Key, Query, Range
-from penstock.datastore.text import escape
+from penstock.datastore.text import escape, normalisation_problem
 
 T = TypeVar("T")
 
@@ -64,7 +66,7 @@ class LibraryLists:
 
         In the order of years, albums, discs and tracks.
         """
-        return await self.by_artist(names.artist_id(artist), window)
+        return await self.by_artist(names.artist_id(_findable(artist)), window)
 
     async def get_audio_id_by_user_id_by_album(
         self, album: str, window: Window
@@ -74,7 +76,7 @@ class LibraryLists:
         Albums of the same name follow one another; each is in the order of discs and
         tracks.
         """
-        prefix = AUDIO_BY_ALBUM.sk.prefix({"title": names.album_title(album)})
+        prefix = AUDIO_BY_ALBUM.sk.prefix({"title": names.album_title(_findable(album))})
         return await self._page(prefix, window, link_of)
 
     async def get_audio_id_by_user_id_by_s3bucket_name(
@@ -150,7 +152,7 @@ class LibraryLists:
         self, genre: str, window: Window, *, newest_first: bool = True
     ) -> Slice[AudioLink]:
         """List the tracks of a genre, by its name: `sk` begins with `AUG:<genre id>:`."""
-        prefix = AUDIO_BY_GENRE.sk.prefix({"genre": names.genre_id(genre)})
+        prefix = AUDIO_BY_GENRE.sk.prefix({"genre": names.genre_id(_findable(genre))})
         return await self._page(prefix, window, link_of, descending=newest_first)
 
     async def at_random(
@@ -163,7 +165,9 @@ class LibraryLists:
         rows = (
             walk_rows(self.access, link_of, AUDIO_BY_BUCKET)
             if genre is None
-            else walk_rows(self.access, link_of, AUDIO_BY_GENRE, genre=names.genre_id(genre))
+            else walk_rows(
+                self.access, link_of, AUDIO_BY_GENRE, genre=names.genre_id(_findable(genre))
+            )
         )
         return await page_of_shuffled(rows, window, lambda link: link.audio_id, seed)
 
@@ -193,4 +197,14 @@ class LibraryLists:
 
 def _name_prefix(row: Row, prefix: str) -> str:
     """The key prefix of names that begin with the text; names are escaped letter by letter."""
-    return row.sk.prefix({}) + escape(names.sort_name(prefix))
+    return row.sk.prefix({}) + escape(names.sort_name(_findable(prefix)))
+
+
+def _findable(name: str) -> str:
+    """Return a name, or its beginning, unchanged; BadArgument for one that no track can have.
+
+    A text of any length and with any marks would take very long to be brought to its normal form.
+    """
+    if problem := normalisation_problem(name, MAX_NAME):
+        raise BadArgument(f"The name {problem}.")
+    return name

@@ -32,7 +32,7 @@ from penstock.datastore.ngsi.linked_data.signs import (
 )
 from penstock.datastore.ngsi.linked_data.tenants import SERVICE_HEADER, Tenants, tenant_service
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.text import comparison_form
+from penstock.datastore.text import LONGEST_NAME, comparison_form, normalisation_problem
 from penstock.datastore.unreadable_json import describe_unreadable
 
 MAX_SERVICE: Final = 50
@@ -151,8 +151,11 @@ def split_paths(header: str) -> tuple[str, ...]:
 def group_of(service: str, path: str) -> GroupPath:
     """The group of a service path; the group of the path `/` is that of the service.
 
-    The group need not exist: roles in the groups above it apply.
+    The group need not exist: roles in the groups above it apply. Raises BadArgument for a text that
+    no service has, whose normal form may take very long.
     """
+    if problem := normalisation_problem(service, LONGEST_NAME):
+        raise BadArgument(f"The service {problem}.")
     return GroupPath(comparison_form(f"/{service}{path}".rstrip("/")))
 
 
