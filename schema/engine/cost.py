@@ -6,7 +6,6 @@ time of one, which `python -m benchmarks.work_units` measures.
 
 from collections import Counter
 from collections.abc import Mapping
-from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -27,6 +26,7 @@ from graphql import (
     ObjectFieldNode,
     ObjectValueNode,
     OperationDefinitionNode,
+    StringValueNode,
     ValueNode,
     VariableNode,
     get_named_type,
@@ -50,6 +50,9 @@ BODY_BYTES: Final = 1_000
 
 VARIABLE_VALUES: Final = 10
 """Values of variables, or of arguments of an object's field, that are coerced in one unit."""
+
+TEXT_CHARACTERS: Final = 200
+"""Characters of a text, as an argument of an object's field, that count as one value more."""
 
 INTROSPECTION_VALUES: Final = 20
 """Values of the schema's description that are answered in one unit."""
@@ -155,25 +158,30 @@ class SizeArguments:
     def coercion_units(
         self, definition: GraphQLField | None, arguments: Mapping[str, ValueNode]
     ) -> int:
-        """Return the units of coercing the lists and inputs of a field, which each call repeats."""
+        """Return the units of reading the arguments of a field, which each call repeats.
+
+        They are those of lists, of inputs and of long texts; a short value by itself is free.
+        """
         if definition is None or not arguments:
             return 0
         declared = definition.args
-        weights = (
-            self._argument_weight(node)
-            for name, node in arguments.items()
-            if name in declared and not is_leaf_type(get_nullable_type(declared[name].type))
-        )
-        return sum(weights) // VARIABLE_VALUES
+        weight = 0
+        for name, node in arguments.items():
+            if name in declared:
+                is_leaf = is_leaf_type(get_nullable_type(declared[name].type))
+                weight += max(self._argument_weight(node) - is_leaf, 0)
+        return weight // VARIABLE_VALUES
 
     def _argument_weight(self, argument: ValueNode) -> int:
-        """Count the values of an argument; a variable in it counts as what it stands for."""
+        """Weigh the values of an argument; a variable in it weighs what it stands for."""
         found = 0
         waiting: list[Node] = [argument]
         while waiting:
             node = waiting.pop()
             if isinstance(node, VariableNode):
                 found += self.variable_weight(node.name.value)
+            elif isinstance(node, StringValueNode):
+                found += _text_weight(node.value)
             elif isinstance(node, ValueNode):
                 found += 1
             if isinstance(node, ListValueNode | ObjectValueNode | ObjectFieldNode):
@@ -181,7 +189,7 @@ class SizeArguments:
         return found
 
     def variable_weight(self, name: str) -> int:
-        """Count the values that a variable stands for; none while they are unknown."""
+        """Weigh the values that a variable stands for; they weigh nothing while unknown."""
         self.weighed.add(name)
         if self.values is None or name not in self.values:
             return 0
@@ -190,9 +198,24 @@ class SizeArguments:
             self._weights[name] = (
                 self._argument_weight(value)
                 if isinstance(value, ValueNode)
-                else 1 + _count_members(value, inf)
+                else _weigh_values(value)
             )
         return self._weights[name]
+
+
+def _text_weight(text: str) -> int:
+    return 1 + len(text) // TEXT_CHARACTERS
+
+
+def _weigh_values(value: object) -> int:
+    """Weigh a value with all its members: each counts once, and a long text more often."""
+    weight, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        weight += _text_weight(one) if isinstance(one, str) else 1
+        if isinstance(one, list | dict):
+            waiting += one if isinstance(one, list) else one.values()
+    return weight
 
 
 def literal_size(node: ValueNode) -> int | None:

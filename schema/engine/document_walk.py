@@ -278,7 +278,7 @@ class DocumentWalk:
         price = field_price(definition)
         arguments = {argument.name.value: argument.value for argument in node.arguments or ()}
         size = self._sizes.size_of(price, arguments)
-        # The arguments of a root are coerced once, and paid with the document and the variables.
+        # The arguments of a root are read once, and paid with the document and the variables.
         own = 0 if parent in self._roots else self._sizes.coercion_units(definition, arguments)
         if price.is_connection:
             return min(own + (price.own + below.listed) * size + below.other, _MAX_NUMBER)

@@ -6,7 +6,7 @@ import pytest
 from graphql import GraphQLError, get_introspection_query, parse
 
 from penstock.schema import schema
-from penstock.schema.engine.cost import SizeArguments
+from penstock.schema.engine.cost import TEXT_CHARACTERS, VARIABLE_VALUES, SizeArguments
 from penstock.schema.engine.document_walk import DocumentWalk
 from penstock.schema.engine.documents import DocumentCache, core_schema
 from penstock.schema.engine.limits import (
@@ -285,6 +285,28 @@ def test_lists_and_inputs_of_a_field_are_paid_for_each_object_that_has_it(
     (operation,) = measure_operations(core_schema(schema), ast, LIMITS)
     given = {} if "MANY" in document else {"s": ["FAILED"] * count}
     assert operation.cost(given) == 10 * (1 + 1 + count // 10)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        'versionLabelled(label: "LONG") { id }',
+        "versionLabelled(label: $s) { id }",
+        'executionTagValues(key: "t", parent: $s, first: 1) { nodes { value } }',
+        'rows(where: [{ output: "LONG" }], first: 1) { nodes { id } }',
+        "executions(after: $s, first: 1) { nodes { id } }",
+    ],
+)
+def test_long_texts_of_a_field_are_paid_for_each_object_that_has_it(field: str) -> None:
+    def price(length: int) -> int:
+        declared = "($s: String!)" if "$s" in field else ""
+        document = f"query{declared} {{ pipelines(first: 10) {{ nodes {{ {field} }} }} }}"
+        ast = parse(document.replace("LONG", "x" * length))
+        (operation,) = measure_operations(core_schema(schema), ast, LIMITS)
+        return operation.cost({"s": "x" * length})
+
+    assert price(100) == 10 * (1 + 1)
+    assert price(40_000) == 10 * (1 + 1 + 40_000 // (TEXT_CHARACTERS * VARIABLE_VALUES))
 
 
 def test_arguments_of_a_root_field_are_paid_with_the_document_and_the_variables() -> None:
