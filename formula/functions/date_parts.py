@@ -7,6 +7,7 @@ from typing import Final
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
 from penstock.formula.functions.dates import zone_named
+from penstock.formula.functions.short_names import cut_name
 
 _COST: Final = 100
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -89,7 +90,8 @@ def _not_a_time() -> Fault:
 
 
 def _require_name(option: str, text: str, names: tuple[str, ...]) -> str:
-    if text.lower() not in names:
+    name = cut_name(text).lower()
+    if name not in names:
         message = f"`{option}` must be one of {', '.join(names)}"
         raise Fault(FormulaCode.INVALID_ARGUMENT, message)
-    return text.lower()
+    return name

@@ -16,6 +16,7 @@ from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
 from penstock.formula.functions.date_patterns import date_pattern
 from penstock.formula.functions.locales import CalendarNames, Locale, locale_of
+from penstock.formula.functions.short_names import cut_name
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -122,10 +123,11 @@ def _round_down(moment: datetime, period: str, locale: Locale, wished: tzinfo | 
 
 def period_named(text: str) -> str:
     """Return the period that `roundDownTo=` names, ignoring letter case."""
-    if text.lower() not in PERIODS:
+    period = cut_name(text).lower()
+    if period not in PERIODS:
         message = f"`roundDownTo` must be one of {', '.join(PERIODS)}"
         raise Fault(FormulaCode.INVALID_ARGUMENT, message)
-    return text.lower()
+    return period
 
 
 def _offset(text: str) -> tzinfo:
@@ -138,9 +140,13 @@ def _offset(text: str) -> tzinfo:
     return timezone(-distance if found[1] == "-" else distance)
 
 
-@lru_cache(maxsize=128)
 def zone_named(text: str) -> tzinfo:
     """Return a zone of the time zone database, or a fixed offset such as `+02:00`."""
+    return _find_zone(cut_name(text))
+
+
+@lru_cache(maxsize=128)
+def _find_zone(text: str) -> tzinfo:
     if text in {"Z", "UTC", "GMT"}:
         return UTC
     if text in _zone_names():

@@ -45,10 +45,13 @@ _EVERY: Final = _EveryStep()
 
 def get_value(work: WorkMeter, text: str, path: str) -> Value:
     """Return the value at the path, or a list when the path can match several."""
-    steps = steps_of(path)
+    # A path that is too long is refused for its beginning as well, and that is found quickly.
+    steps = steps_of(path[: MAX_PATTERN + 1])
     work.spend(_PARSE_COST * len(text) + _PART_COST * sum(map(text.count, "[{,:")))
     found = [_document(text)]
     for step in steps:
+        if not found:
+            break
         work.spend(_PART_COST * len(found))
         found = [part for value in found for part in _parts(work, value, step)]
     if any(isinstance(step, _EveryStep | _DeepStep) for step in steps):

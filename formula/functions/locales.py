@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.functions.short_names import cut_name
 
 MONDAY: Final = 0
 SUNDAY: Final = 6
@@ -76,7 +77,7 @@ def locale_of(tag: str | None) -> Locale:
     """Return the locale of a tag such as `en-GB` or `en_GB`; None means English with ISO weeks."""
     if tag is None:
         return DEFAULT
-    found = _FOLDED.get(tag.replace("_", "-").lower())
+    found = _FOLDED.get(cut_name(tag).replace("_", "-").lower())
     if found is None:
         raise Fault(FormulaCode.UNKNOWN_LOCALE, f"the locale {tag[:20]!r} is not known")
     return found

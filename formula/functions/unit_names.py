@@ -8,9 +8,9 @@ from functools import cache
 from typing import Final
 
 from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.functions.short_names import LONGEST_NAME
 from penstock.formula.functions.unit_table import DIMENSIONS, UNITS, Exponents, Unit, registry_units
 
-MOST_CHARACTERS: Final = 80
 MOST_FACTORS: Final = 8
 _NO_EXPONENTS: Final = (0,) * len(DIMENSIONS)
 _ONE: Final = Unit((), (), _NO_EXPONENTS, Fraction(1))
@@ -50,7 +50,7 @@ def find_units(name: str) -> list[Unit]:
 
     Raises Fault where a part of a compound may mean several.
     """
-    if len(name) > MOST_CHARACTERS:
+    if len(name) > LONGEST_NAME:
         return []
     found = _OWN.find(name) or _registry().find(name)
     if not found and (compound := _read_qudt(name) or _read_compound(name)):

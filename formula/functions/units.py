@@ -10,6 +10,7 @@ import msgspec
 
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.numbers import EXACT, ONE, QUOTIENT, add, multiply
+from penstock.formula.functions.short_names import cut_name
 from penstock.formula.functions.unit_names import find_units, require_one
 from penstock.formula.functions.unit_table import KINDS, Unit
 
@@ -38,7 +39,8 @@ def convert(
 
     Exact where the conversion has finitely many decimals, otherwise to 34 digits, half-even.
     """
-    line = _line(source, target, quality_kind, quantity_kind)
+    kinds = (None if one is None else cut_name(one) for one in (quality_kind, quantity_kind))
+    line = _line(cut_name(source), cut_name(target), *kinds)
     value = add(multiply(number, line.factor), line.addend)
     return value if line.divisor == 1 else QUOTIENT.divide(value, line.divisor)
 

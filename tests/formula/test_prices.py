@@ -6,6 +6,7 @@ milliseconds, so that a unit is about 0.005 yardsticks. Much slower machines cha
 
 # ruff: noqa: E501 - a table reads best with a row on a line
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -15,8 +16,9 @@ from penstock.datastore.access.work import step_units, text_units
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.core.errors import FormulaCode
 from penstock.formula.core.limits import MAX_BATCH_WORK, WorkMeter
-from penstock.formula.core.values import FormulaParameter
+from penstock.formula.core.values import FormulaParameter, ValueKind
 from penstock.formula.evaluate import compile_formula, steps_of
+from penstock.formula.functions.catalogue import FUNCTIONS, Function
 from tests.formula.formula_values import NUMBER, STRING
 from tests.support.processor_time import yardsticks
 
@@ -40,6 +42,7 @@ WORST: dict[str, tuple[str, dict[str, Any]]] = {
     "elements of JSON": ("SEARCH(GET_VALUE(:s, '$[*]')[0], 'x')", {"s": "[" + ",".join(['"\\u00e9"'] * 3_600) + "]"}),
     "numbers of JSON": ("GET_VALUE(:s, '$[0]') + 1", {"s": "[" + ",".join(["1"] * 16_000) + "]"}),
     "JSON within JSON": ("SEARCH(GET_VALUE(:s, '$..x')[0], 'q')", {"s": '{"x":' * 60 + "1" + "}" * 60}),
+    "paths that lead nowhere": ("SEARCH(CONCAT(" + ",".join(["GET_VALUE('[]', :s)"] * 200) + "), 'x')", {"s": "$[*]" + ".a" * 98}),
     "remainders": ("MAX(" + ",".join(["MOD(:n,:m)"] * 200) + ")", {"n": "7" * 900, "m": "3" * 450}),
     "remainders of long quotients": ("MAX(" + ",".join(["MOD(:n,:m)"] * 200) + ")", {"n": "7" * 1_000 + "e999", "m": "3" * 1_000}),
     "logarithms": ("MAX(" + ",".join(["LOG(:n, 3)"] * 200) + ")", {"n": "7" * 900}),
@@ -71,6 +74,46 @@ def test_the_worst_input_costs_about_as_much_as_it_takes(name: str) -> None:
         rows *= 2
     bound = MOST_YARDSTICKS * units(rows)
     assert yardsticks(lambda: compiled.run_all([row] * rows), bound) < bound
+
+
+USUAL: dict[str, str] = {
+    "number": "1", "base": "2", "dividend": "1", "divisor": "2", "places": "1", "start": "0", "length": "1", "end": "9", "moment": "0", "limit": "2",
+    "text": "'a'", "needle": "'b'", "replacement": "'c'", "first": "'a'", "value": "'a'", "case": "'b'", "result": "1", "default": "2", "ignoreCase": "true",
+    "json": "'[1]'", "path": "'$[*]'", "regex": "','", "pattern": "'yyyy'", "source": "'kg'", "target": "'g'", "qualityKind": "'Mass'", "quantityKind": "'Mass'",
+    "unit": "'day'", "part": "'day'", "timezone": "'UTC'", "locale": "'en'", "roundDownTo": "'day'", "other": "'a'", "otherwise": "'a'", "then": "'a'", "condition": "true",
+}  # fmt: skip
+"""An argument or an option by the name of its slot."""
+
+
+def calls_with_a_text(function: Function) -> Iterator[str]:
+    """Calls of a function with the text of a row in the place of each text, by itself."""
+    slots = [*function.slots, *function.options]
+    for place, slot in enumerate(slots):
+        if ValueKind.TEXT not in slot.kinds:
+            continue
+        given = [":s" if n == place else USUAL[one.name] for n, one in enumerate(slots)]
+        count = len(function.slots)
+        named = [f"{slots[n].name}={given[n]}" for n in range(count, len(slots))]
+        yield f"{function.name}({', '.join([*given[:count], *named])})"
+
+
+CALLS = [
+    call for one in FUNCTIONS.values() if one.run is not None for call in calls_with_a_text(one)
+]
+LONGEST_ROW = 0.003
+"""The most yardsticks of a row that is refused at once, which takes longer than its steps."""
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_text_that_names_nothing_costs_about_as_much_as_it_takes(call: str) -> None:
+    compiled = compile_formula(call, Surroundings((FormulaParameter("s", STRING),)))
+    count, work = 32, WorkMeter()
+    # Each row has a text of its own, since Python remembers the hash of one.
+    rows, more = ([{"s": "İ" * LONG + f"{n}{end}"} for n in range(count)] for end in "ab")
+    assert len(compiled.run_all(rows, work=work).values) == count
+    units = step_units(steps_of(compiled, count)) + text_units(work.take_spent())
+    bound = MOST_YARDSTICKS * units + LONGEST_ROW * count
+    assert yardsticks(lambda: compiled.run_all(more), bound) < bound
 
 
 SPLITTING = "SEARCH(SPLIT('a', :s)[0], 'x')"
