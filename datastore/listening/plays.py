@@ -45,7 +45,7 @@ class Plays:
         stored. Streaming alone never counts.
         """
         annotations = Annotations(self.access)
-        self._check(play)
+        self.require_valid(play)
         track = await annotations.require_track(play.audio_id)
         counts = 2 * play.listened_ms >= min(track.duration_ms, 2 * LONG_ENOUGH_MS)
         if counts:
@@ -80,7 +80,8 @@ class Plays:
         )
         return Write(latest, lambda _: earlier)
 
-    def _check(self, play: Play) -> None:
+    def require_valid(self, play: Play) -> None:
+        """Raise Invalid for a play that cannot have been; its track is looked up later."""
         problems = []
         if play.started_at > iso_timestamp(self.access.clock.now() + MAX_CLOCK_LEAD):
             problems.append(FieldProblem(["startedAt"], "must not be in the future"))

@@ -108,8 +108,12 @@ async def scrobble(call: Call) -> Fields:
     if call.parameters.flag("submission", default=True):
         now = call.clock.timestamp()
         started = [_time(milliseconds) for milliseconds in times] or [now] * len(ids)
-        for track, at in zip(tracks, started, strict=True):
-            await call.session.listening.plays.record(_play_of(track, at))
+        found = [_play_of(track, at) for track, at in zip(tracks, started, strict=True)]
+        for play in found:
+            # A play that is refused when others were counted would come too late.
+            call.session.listening.plays.require_valid(play)
+        for play in found:
+            await call.session.listening.plays.record(play)
     return {}
 
 

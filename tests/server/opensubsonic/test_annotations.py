@@ -64,6 +64,7 @@ async def test_what_is_not_there_changes_nothing(any_store: Store, player: Playe
         ("scrobble", {"id": ids["song"], "time": [1, 2]}, 0),
         ("scrobble", {"id": ids["song"], "time": 10**14}, 0),
         ("scrobble", {"id": ids["song"], "time": 10**15 - 1}, 0),
+        ("scrobble", {"id": [ids["song"]] * 2, "time": [1, 10**13]}, 0),
         ("createBookmark", {"id": foreign.id, "position": 1}, 70),
         ("createBookmark", {"id": ids["song"]}, 10),
         ("createBookmark", {"id": ids["song"], "position": 10**9}, 0),
