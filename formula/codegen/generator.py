@@ -12,7 +12,14 @@ from penstock.formula.codegen.emitter import ExpressionEmitter, Operand, Routine
 from penstock.formula.core import comparison, numbers
 from penstock.formula.core.limits import MAX_STRING
 from penstock.formula.core.row_inputs import binder
-from penstock.formula.core.values import SCALAR, FormulaParameter, ValueKind, kind_of, output_kind
+from penstock.formula.core.values import (
+    SCALAR,
+    FormulaParameter,
+    ValueKind,
+    kind_of,
+    output_kind,
+    python_types,
+)
 from penstock.formula.functions import text
 from penstock.formula.functions.catalogue import FUNCTIONS, result_kind
 from penstock.formula.syntax.tree import (
@@ -33,11 +40,12 @@ from penstock.formula.syntax.tree import (
 _ARITHMETIC: Final[Mapping[str, Callable[..., object]]] = {
     "+": numbers.add,
     "-": numbers.subtract,
-    "*": numbers.multiply_metered,
+    "*": numbers.multiply,
     "/": numbers.divide,
     "^": numbers.power,
 }
 _SAME: Final = frozenset((ValueKind.NUMBER, ValueKind.TEXT, ValueKind.BOOLEAN))
+_USUAL_TYPES: Final = python_types(comparison.COMPARABLE)
 
 CalledRoutines: TypeAlias = dict[str | None, Routine]
 """The routines of called calculations, by identity."""
@@ -160,8 +168,10 @@ class FormulaGenerator(ExpressionEmitter):
             right = self.checked_operand(step.operand, ValueKind.NUMBER)
             target = self.new_variable()
             function = self.shared_name(_ARITHMETIC[step.operator])
-            meter = "work, " if step.operator == "*" else ""
-            self.emit(f"{target} = {function}({meter}{left.name}, {right.name})", step.at)
+            self.emit(f"{target} = {function}({left.name}, {right.name})", step.at)
+            if step.operator == "*":
+                pay = f"{self.shared_name(numbers.pay_for_product)}(work, {target})"
+                self.emit(f"if {target}.__sizeof__() > {numbers.USUAL_SIZE}: {pay}", step.at)
             left = self._record_step(step, Operand(target, ValueKind.NUMBER))
         return left
 
@@ -179,11 +189,11 @@ class FormulaGenerator(ExpressionEmitter):
     def _compare_step(self, left: Operand, step: ChainStep) -> Operand:
         right = self.operand(step.operand)
         target = self.new_variable()
-        if left.kind is right.kind and left.kind in _SAME:
-            source = f"{left.name} {step.operator} {right.name}"
-        else:
+        source = f"{left.name} {step.operator} {right.name}"
+        if left.kind is not right.kind or left.kind not in _SAME:
             function = self.shared_name(comparison.COMPARE[step.operator])
-            source = f"{function}({left.name}, {right.name})"
+            same = f"type({left.name}) is type({right.name}) in {self.shared_name(_USUAL_TYPES)}"
+            source = f"{source} if {same} else {function}({left.name}, {right.name})"
         self.emit(f"{target} = {source}", step.at)
         return self._record_step(step, Operand(target, ValueKind.BOOLEAN))
 

@@ -19,6 +19,7 @@ from decimal import (
     Subnormal,
     Underflow,
 )
+from functools import lru_cache
 from typing import Final
 
 from penstock.formula.core.errors import Fault, FormulaCode
@@ -65,7 +66,7 @@ _LOGARITHMS: Final = Context(prec=44, traps=[InvalidOperation, DivisionByZero, O
 """Ten digits more than a result has, so that the logarithm of 8 to the base 2 is 3."""
 _NEAR_ONE: Final = Decimal("1e-12")
 
-_USUAL_SIZE: Final = 160
+USUAL_SIZE: Final = 160
 """The bytes that a number of some 100 digits takes."""
 _WORD: Final = 8
 _DIVIDED_AT_ONCE: Final = 125
@@ -79,12 +80,9 @@ multiply = EXACT.multiply
 negate = EXACT.minus
 
 
-def multiply_metered(work: WorkMeter, left: Decimal, right: Decimal) -> Decimal:
-    """Return the product; one of very many digits costs as much as it takes."""
-    product = multiply(left, right)
-    if (size := product.__sizeof__()) > _USUAL_SIZE:
-        work.spend((size // _WORD) ** 2 // 7)
-    return product
+def pay_for_product(work: WorkMeter, product: Decimal) -> None:
+    """Spend what a product of more than USUAL_SIZE bytes takes."""
+    work.spend((product.__sizeof__() // _WORD) ** 2 // 7)
 
 
 def divide(dividend: Decimal, divisor: Decimal) -> Decimal:
@@ -110,11 +108,17 @@ def power(base: Decimal, exponent: Decimal) -> Decimal:
 
 def round_to(number: Decimal, places: Decimal) -> Decimal:
     """Round to a count of decimal places (negative: to tens, hundreds), halves away from zero."""
+    rounded = _PLACES.quantize(number, _unit_of(places))
+    return EXACT.plus(_PLACES.normalize(rounded))
+
+
+@lru_cache(maxsize=2 * MAX_DIGITS + 1)
+def _unit_of(places: Decimal) -> Decimal:
+    """Return the unit to which so many places round; raises a Fault for no count of places."""
     if places != places.to_integral_value() or places.copy_abs() > MAX_DIGITS:
         message = f"the places must be a whole number from -{MAX_DIGITS} to {MAX_DIGITS}"
         raise Fault(FormulaCode.INVALID_ARGUMENT, message)
-    rounded = number.quantize(Decimal((0, (1,), -int(places))), context=_PLACES)
-    return EXACT.plus(rounded.normalize(_PLACES))
+    return Decimal((0, (1,), -int(places)))
 
 
 def floor(number: Decimal) -> Decimal:
@@ -134,7 +138,7 @@ def remainder(work: WorkMeter, dividend: Decimal, divisor: Decimal) -> Decimal:
     """
     if not divisor:
         raise Fault(FormulaCode.DIVISION_BY_ZERO, "division by zero")
-    if (size := divisor.__sizeof__()) > _USUAL_SIZE:
+    if (size := divisor.__sizeof__()) > USUAL_SIZE:
         quotient = max(0, dividend.adjusted() - divisor.adjusted())
         work.spend(min(quotient, MAX_DIGITS) * size // _DIVIDED_AT_ONCE)
     rest = EXACT.remainder(dividend, divisor)

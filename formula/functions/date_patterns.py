@@ -17,11 +17,12 @@ Any other sign stands for itself. A field may occur once.
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import KEPT_PATTERNS, MAX_PATTERN, WorkMeter
 from penstock.formula.functions.locales import CalendarNames
+from penstock.formula.functions.plain_dates import PlainReader, plain_reader
 from penstock.formula.functions.regex import Regex
 
 _READ_COST: Final = 300  # units for a character of a pattern, which may be the name of a month
@@ -59,24 +60,37 @@ _FIELDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def date_pattern(pattern: str, names: CalendarNames, work: WorkMeter) -> Regex:
-    """Return a regular expression with a named group for each field: `year`, `month`, ..."""
+class DatePattern(NamedTuple):
+    """A compiled pattern: an expression with a named group for each field: `year`, `month`, ...
+
+    `read_plain` reads most texts of up to MAX_PLAIN characters, without a time zone, in a fifth of
+    the time.
+    """
+
+    regex: Regex
+    read_plain: PlainReader
+
+
+def date_pattern(pattern: str, names: CalendarNames, work: WorkMeter) -> DatePattern:
+    """Return the compiled pattern; raises a Fault for one that is not valid."""
     if len(pattern) > MAX_PATTERN:
         _refuse(f"it is longer than {MAX_PATTERN} characters")
     work.prepare(("date", pattern), _READ_COST * len(pattern))
     found = _compile_once(pattern, names)
-    if isinstance(found, Regex):
-        return found
-    raise Fault(FormulaCode.INVALID_DATE_PATTERN, found)
+    if isinstance(found, str):
+        raise Fault(FormulaCode.INVALID_DATE_PATTERN, found)
+    return found
 
 
 @lru_cache(maxsize=KEPT_PATTERNS)
-def _compile_once(pattern: str, names: CalendarNames) -> Regex | str:
-    """Return the expression, or why there is none, which may take as long to find out."""
+def _compile_once(pattern: str, names: CalendarNames) -> DatePattern | str:
+    """Return the pattern, or why there is none, which may take as long to find out."""
     try:
-        return _compile_pattern(_expression(pattern, names))
+        source = _expression(pattern, names)
+        regex = _compile_pattern(source)
     except Fault as refusal:
         return refusal.message
+    return DatePattern(regex, plain_reader(source, frozenset(regex.names)))
 
 
 def _expression(pattern: str, names: CalendarNames) -> str:

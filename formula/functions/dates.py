@@ -15,7 +15,8 @@ from zoneinfo import ZoneInfo, available_timezones
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
 from penstock.formula.functions.date_patterns import date_pattern
-from penstock.formula.functions.locales import CalendarNames, Locale, locale_of
+from penstock.formula.functions.locales import DEFAULT, CalendarNames, Locale, locale_of
+from penstock.formula.functions.plain_dates import MAX_PLAIN
 from penstock.formula.functions.short_names import cut_name
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,12 +34,17 @@ def as_timestamp(work: WorkMeter, text: str, pattern: str, *options: str | None)
     """
     zone_name, locale_tag, period = options
     work.spend(_COST + len(text))
-    locale = locale_of(locale_tag)
+    locale = DEFAULT if locale_tag is None else locale_of(locale_tag)
     wished = None if zone_name is None else zone_named(zone_name)
-    found = date_pattern(pattern, locale.names, work).named_captures(text)
-    if found is None:
-        raise _invalid(text, f"is not of the form {pattern!r}")
+    known = date_pattern(pattern, locale.names, work)
     try:
+        if (wished is None or wished is UTC) and period is None and len(text) <= MAX_PLAIN:
+            plain = known.read_plain(text)
+            if plain is not None:
+                return Decimal(plain)
+        found = known.regex.named_captures(text)
+        if found is None:
+            raise _invalid(text, f"is not of the form {pattern!r}")
         moment = _moment(found, locale.names, wished)
         if period is not None:
             moment = _round_down(moment, period, locale, wished)

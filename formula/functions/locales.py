@@ -11,8 +11,11 @@ MONDAY: Final = 0
 SUNDAY: Final = 6
 
 
-class CalendarNames(msgspec.Struct, frozen=True):
-    """Full and short names of months and days; January and Monday have index 0."""
+class CalendarNames(msgspec.Struct, frozen=True, eq=False):
+    """Full and short names of months and days; January and Monday have index 0.
+
+    There is one for each language, compared by its identity: patterns are kept by it.
+    """
 
     months: tuple[str, ...]
     short_months: tuple[str, ...]

@@ -1,3 +1,4 @@
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from weakref import ref
@@ -11,7 +12,10 @@ from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
 from penstock.formula.functions import dates
 from penstock.formula.functions.date_parts import date_part, whole_units
+from penstock.formula.functions.date_patterns import date_pattern
 from penstock.formula.functions.dates import PERIODS, as_timestamp, zone_named
+from penstock.formula.functions.locales import DEFAULT
+from penstock.formula.functions.plain_dates import MAX_PLAIN, tell_nothing
 
 
 def moment(text: str, pattern: str, *options: str | None) -> str:
@@ -218,3 +222,69 @@ def test_a_number_that_is_no_time_is_refused_before_it_is_converted(text: str) -
         whole_units(WorkMeter(), Decimal(0), far, "day", None)
 
     assert {part.value.code, difference.value.code} == {FormulaCode.INVALID_DATE}
+
+
+PLAIN_PATTERNS = (
+    "M/d/yy",
+    "yyyy-MM-dd",
+    "dMy",
+    "yMd",
+    "d.M.uuuu HH:mm",
+    "yyyyMMdd'T'HHmmss",
+    "s-m-H d/M/yy",
+    "yyyy-MM-dd [H]",
+    "yyyy (d) M?",
+    "d/yyyy",
+    "H:s d/M/yyyy",
+)
+DIGITS = st.text("0123456789", max_size=4)
+
+
+@given(
+    st.sampled_from(PLAIN_PATTERNS),
+    st.lists(DIGITS | st.sampled_from(["1", "12", "29", "2024", "\u0663", "T"]), max_size=7),
+    st.sampled_from(["/", "-", ":", "", "T", "t", " "]),
+    st.booleans(),
+)
+def test_plain_texts_give_what_the_expression_gives(
+    pattern: str, parts: list[str], sign: str, shaped: bool
+) -> None:
+    text = sign.join(parts)
+    if shaped:
+        left = iter(parts)
+        text = re.sub(r"'|[A-Za-z]+", lambda _: next(left, "7"), pattern.replace("'T'", "T"))
+    assert result_of(text, pattern) == result_of(text, pattern, is_plain=False)
+
+
+def result_of(text: str, pattern: str, *, is_plain: bool = True) -> object:
+    """The milliseconds, or the message of the fault; by the expression alone unless `is_plain`."""
+    known = date_pattern(pattern, DEFAULT.names, WorkMeter())
+    with pytest.MonkeyPatch.context() as patched:
+        if not is_plain:
+            patched.setattr(
+                dates, "date_pattern", lambda *_: known._replace(read_plain=tell_nothing)
+            )
+        try:
+            return as_timestamp(WorkMeter(), text, pattern, None, None, None)
+        except Fault as fault:
+            return fault.message
+
+
+def test_long_texts_are_read_by_the_expression() -> None:
+    words = "w" * MAX_PLAIN
+    assert result_of(f"2024-02-29{words}", f"yyyy-MM-dd'{words}'") == 1_709_164_800_000
+    assert "is not of the form" in str(result_of("2024-02-29" + "9" * 30_000, "yyyy-MM-dd"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("M/d/yy", "2/29/24"),
+        ("yyyy-MM-dd", "2024-02-29"),
+        ("d.M.uuuu HH:mm", "29.2.2024 00:00"),
+        ("yyyyMMdd'T'HHmmss", "20240229T000000"),
+    ],
+)
+def test_most_texts_need_no_expression(pattern: str, text: str) -> None:
+    known = date_pattern(pattern, DEFAULT.names, WorkMeter())
+    assert known.read_plain(text) == 1_709_164_800_000
