@@ -3,18 +3,19 @@
 from collections import deque
 from collections.abc import Iterator, Sequence
 from csv import Error
-from operator import methodcaller
+from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from penstock.transform.column_values import ReadRows, read_columns
 from penstock.transform.csv_records import MAX_RECORD, NEWLINE, QUOTE, RecordSplitter
 from penstock.transform.encodings import UTF8
 from penstock.transform.header import NO_FORM, FileForm, describe_malformed, read_header
 from penstock.transform.outcome import PIECE, OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.program import Program
-from penstock.transform.row_routine import Fields, RowRoutine, RowsDone
+from penstock.transform.row_routine import Fields, RowRoutine, RowsDone, RowValues
 
 BLANK: Final = (b"", b"\r")
 BLOCK: Final = 1_000
@@ -142,35 +143,78 @@ class CsvTransform:
         """
         waiting = self._waiting
         records = [waiting.popleft() for _ in range(min(BLOCK, len(waiting)))]
-        rows, done = self._read_rows(records), 0
         if self._routine is None:
             form = self._form
             self._routine = self._program.compile_rows(form.places, len(form.headings))
-        while done < len(records) and self._outcome.refusal is None and not self._outcome.is_full:
-            kept: list[list[str]] = []
-            found = RowsDone(*self._routine(rows, kept.append, PIECE))
-            self._outcome.keep_cells(kept, found.characters)
-            done += found.rows
-            self._row += found.rows
-            if not found.in_order:
+        rows, unread = self._read_rows(self._routine, records)
+        done = 0
+        for end in (*unread, len(records)):
+            while done < end and self._goes_on:
+                found = self._run_rows(self._routine, islice(rows, end - done))
+                done += found.rows
+                if not found.in_order:
+                    self._process_record(records[done])
+                    done += 1
+            if done == end < len(records) and self._goes_on:
+                next(rows)
                 self._process_record(records[done])
                 done += 1
-                self._row += 1
         waiting.extendleft(reversed(records[done:]))
 
-    def _read_rows(self, records: Sequence[bytes]) -> Iterator[Fields]:
-        """Return the fields of each record, None for one without any."""
+    @property
+    def _goes_on(self) -> bool:
+        """Whether more rows may be processed before the results are taken."""
+        return self._outcome.refusal is None and not self._outcome.is_full
+
+    def _run_rows(self, routine: RowRoutine, rows: Iterator[RowValues]) -> RowsDone:
+        """Process rows by one call, and keep their cells."""
+        kept: list[list[str]] = []
+        found = RowsDone(*routine.run(rows, kept.append, PIECE))
+        self._outcome.keep_cells(kept, found.characters)
+        self._row += found.rows
+        return found
+
+    def _read_rows(
+        self, routine: RowRoutine, records: Sequence[bytes]
+    ) -> tuple[Iterator[RowValues], Sequence[int]]:
+        """Return the values of records, and the places of those that cannot be read.
+
+        Only from plain records are they told before; the values of others may raise what
+        `routine.read` raises.
+        """
         form, block = self._form, NEWLINE.join(records)
         # What a blank line holds is wrong only where more fields are wanted.
         is_plain = QUOTE not in block and self._program.columns and len(form.headings) > 1
         if is_plain and (form.encoding or block.isascii()):
-            try:
-                text = block.decode(form.encoding or UTF8)
-            except UnicodeDecodeError:
-                return map(self._read_fields, records)
-            lines = text.replace("\r\n", "\n").removesuffix("\r").split("\n")
-            return map(methodcaller("split", form.separator), lines)
-        return map(self._read_fields, records)
+            found = self._read_plain_rows(routine, block, records)
+            if found is not None:
+                return zip(*found.columns, strict=True), found.unread
+        return map(routine.read, map(self._read_fields, records)), ()
+
+    def _read_plain_rows(
+        self, routine: RowRoutine, block: bytes, records: Sequence[bytes]
+    ) -> ReadRows | None:
+        """Read the columns of records without quotes; None if one has other fields than it has to.
+
+        All fields are cut at once, with a line's end as a field between those of two records.
+        """
+        form = self._form
+        try:
+            text = block.decode(form.encoding or UTF8)
+        except UnicodeDecodeError:
+            return None
+        text = text.replace("\r\n", "\n").removesuffix("\r")
+        between, width, rows = form.separator, len(form.headings), len(records)
+        fields = text.replace("\n", f"{between}\n{between}").split(between)
+        ends = fields[width :: width + 1]
+        if len(fields) != (width + 1) * rows - 1 or ends.count("\n") != rows - 1:
+            return None
+        return read_columns(
+            routine.columns,
+            lambda place: fields[place :: width + 1],
+            rows,
+            max(map(len, records)),
+        )
 
     def _read_fields(self, record: bytes) -> Fields:
         if record in BLANK:
@@ -183,6 +227,10 @@ class CsvTransform:
 
     def _process_record(self, record: bytes) -> None:
         """Process a record that is not in order, to find its problems."""
+        self._report_record(record)
+        self._row += 1
+
+    def _report_record(self, record: bytes) -> None:
         if record in BLANK:
             return
         self._form = form = self._form.after(record)

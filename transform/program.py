@@ -19,16 +19,11 @@ from penstock.formula.core.row_inputs import binder
 from penstock.formula.core.values import FormulaParameter, FormulaType, Scalar, Value
 from penstock.formula.evaluate import failure_of
 from penstock.formula.syntax.parser import parse
+from penstock.transform.column_values import InputColumn
 from penstock.transform.plan import FormulaStep, PinnedCalculations, PinnedDatasets, TransformPlan
 from penstock.transform.problems import MAX_MESSAGE, InputRefused, TransformCode, TransformProblem
 from penstock.transform.row_identity import IdentityCheck
-from penstock.transform.row_routine import (
-    InputColumn,
-    OutputColumn,
-    RowCompiler,
-    RowRoutine,
-    csv_cell,
-)
+from penstock.transform.row_routine import OutputColumn, RowCompiler, RowRoutine, csv_cell
 from penstock.transform.timestamps import iso_cell
 
 is_plain_number: Final = re.compile(r"-?\d{1,40}+(?:\.\d{1,40}+)?", re.ASCII).fullmatch
@@ -133,7 +128,7 @@ class Program:
         return cells
 
     def compile_rows(self, places: Sequence[int | None], width: int) -> RowRoutine:
-        """Compile all columns and formulas to one function, for files with these places.
+        """Compile all columns and formulas to few functions, for files with these places.
 
         Its rows must have `width` fields, unless the program reads none of them.
         """
