@@ -16,6 +16,7 @@ _FORBIDDEN_CHARACTERS = re.compile(
 # normalising takes more than linear time.
 MAX_COMBINING_MARKS = 30
 SHORT_TEXT = 128
+MAX_GROWTH = 2
 LONGEST_NAME = 4096
 
 _LINES = str.maketrans("\n\r\t", "   ")
@@ -44,7 +45,12 @@ def name_problem(text: str, maximum: int) -> str | None:
 
     Other texts of one line may have invisible characters: they name what exists already.
     """
-    return line_problem(text, maximum) or invisible_character_problem(text)
+    return line_problem(text, maximum) or name_character_problem(text)
+
+
+def name_character_problem(text: str) -> str | None:
+    """Describe what no new name has: an invisible character, or many that stand for several."""
+    return invisible_character_problem(text) or growth_problem(text)
 
 
 def invisible_character_problem(text: str) -> str | None:
@@ -93,6 +99,18 @@ def normalisation_problem(text: str, maximum: int) -> str | None:
         and _longest_mark_run(text) > MAX_COMBINING_MARKS
     ):
         return f"stacks more than {MAX_COMBINING_MARKS} marks on one character"
+    return None
+
+
+def growth_problem(text: str) -> str | None:
+    """Describe why the normal form of a text, which may be made again and again, is far longer.
+
+    There are signs that stand for eighteen letters.
+    """
+    if text.isascii() or len(text) > LONGEST_NAME:
+        return None
+    if len(comparison_form(text)) > max(SHORT_TEXT, MAX_GROWTH * len(text)):
+        return "has too many characters that stand for several letters"
     return None
 
 

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.errors import FieldProblem
-from penstock.datastore.text import invisible_character_problem
+from penstock.datastore.text import name_character_problem
 
 _NAMES: Final = frozenset(
     {
@@ -16,14 +16,16 @@ _NAMES: Final = frozenset(
 """The fields of resources and tracks, and of what they hold, that name something."""
 
 
-def invisible_name_problems(content: object, *path: str) -> list[FieldProblem]:
-    """List the names with invisible characters in new content; `path` is its path in the input.
+def name_character_problems(content: object, *path: str) -> list[FieldProblem]:
+    """List the names in new content with characters that no new name has, such as invisible ones.
+
+    `path` is the path of the content in the input.
 
     Names from before are no part of new content.
     """
     if isinstance(content, str):
         field = next((part for part in reversed(path) if not part.isdigit()), "")
-        message = invisible_character_problem(content) if field in _NAMES else None
+        message = name_character_problem(content) if field in _NAMES else None
         return [FieldProblem([*path], message)] if message else []
     if isinstance(content, msgspec.Struct):
         content = msgspec.structs.asdict(content)
@@ -33,5 +35,5 @@ def invisible_name_problems(content: object, *path: str) -> list[FieldProblem]:
         problem
         for field, value in (content.items() if isinstance(content, dict) else ())
         if field != "attributes"
-        for problem in invisible_name_problems(value, *path, field)
+        for problem in name_character_problems(value, *path, field)
     ]

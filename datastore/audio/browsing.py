@@ -6,6 +6,7 @@ The rows of albums and artists are sorted by name, so an id is found through one
 from asyncio import gather
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final, TypeVar
 
 from penstock.datastore.access.access import Access, not_found_error
@@ -16,7 +17,15 @@ from penstock.datastore.audio.tracks import TrackReader, link_of
 from penstock.datastore.errors import NotFound
 from penstock.datastore.table.items import read_all
 from penstock.datastore.table.layout import AUDIO, AUDIO_BY_ALBUM, AUDIO_BY_ARTIST, Row
-from penstock.datastore.table.pages import Slice, Window, query_pages, read_records, slice_sorted
+from penstock.datastore.table.pages import (
+    Slice,
+    Window,
+    each_once,
+    page_of_sorted,
+    parts_of,
+    query_pages,
+    read_records,
+)
 from penstock.datastore.table.port import Attributes, Query, Range
 
 T = TypeVar("T")
@@ -25,6 +34,9 @@ LINKS: Final = 1_000
 """The rows of an artist or an album that are read at once."""
 
 NO_ARTISTS: Final[Slice[Artist]] = Slice((), more=False, reached=None)
+
+READ_AT_ONCE: Final = 100
+"""The tracks, albums or artists that are read at once while a list is read whole."""
 
 _AT_ONCE: Final = 32
 """The albums whose first rows are read at once."""
@@ -95,15 +107,19 @@ class LibraryBrowser:
 
         In the order of years and names. The rows are read in pages of LINKS.
         """
-        rows = walk_rows(self.access, _album_place, AUDIO_BY_ARTIST, artist=artist_id)
-        places = list(dict.fromkeys([place async for place in rows]))
-        found = await self._reading.albums(places)
-        albums = [album for album in found if isinstance(album, Album)]
-        return sorted(albums, key=_position)
+        placed = [(_position(album), album) async for album in self._walk_albums(artist_id)]
+        return [album for _, album in sorted(placed, key=itemgetter(0))]
 
     async def page_of_albums(self, artist_id: str, window: Window) -> Slice[Album]:
         """List a page of `albums_of`; each page reads all rows of the artist."""
-        return slice_sorted(await self.albums_of(artist_id), window, _position)
+        return await page_of_sorted(self._walk_albums(artist_id), window, _position)
+
+    async def _walk_albums(self, artist_id: str) -> AsyncIterator[Album]:
+        rows = walk_rows(self.access, _album_place, AUDIO_BY_ARTIST, artist=artist_id)
+        async for places in parts_of(each_once(rows), READ_AT_ONCE):
+            for album in await self._reading.albums(places):
+                if isinstance(album, Album):
+                    yield album
 
     async def page_of_artists(self, album_id: str, window: Window) -> Slice[Artist]:
         """List a page of the artists of an album: all rows under `AUL:<title>:<album>:`.
@@ -113,18 +129,24 @@ class LibraryBrowser:
         key = AlbumKey.parse(album_id)
         if key is None:
             return NO_ARTISTS
-        rows = walk_rows(self.access, link_of, AUDIO_BY_ALBUM, **key._asdict())
-        links = [link async for link in rows]
-        tracks = await self._reading.many([link.audio_id for link in links])
-        places = {
-            names.artist_place(name): None
-            for track in tracks
-            if isinstance(track, Audio)
-            for name in names.artists_of(track).values()
-        }
-        found = await self._reading.artists(list(places))
-        artists = [artist for artist in found if isinstance(artist, Artist)]
-        return slice_sorted(artists, window, lambda artist: names.artist_place(artist.name))
+        return await page_of_sorted(
+            self._walk_artists(key), window, lambda artist: names.artist_place(artist.name)
+        )
+
+    async def _walk_artists(self, album: AlbumKey) -> AsyncIterator[Artist]:
+        async for places in parts_of(each_once(self._walk_artist_places(album)), READ_AT_ONCE):
+            for artist in await self._reading.artists(places):
+                if isinstance(artist, Artist):
+                    yield artist
+
+    async def _walk_artist_places(self, album: AlbumKey) -> AsyncIterator[str]:
+        """Yield the places of the artists of an album's tracks, some again and again."""
+        rows = walk_rows(self.access, link_of, AUDIO_BY_ALBUM, **album._asdict())
+        async for links in parts_of(rows, READ_AT_ONCE):
+            for track in await self._reading.many([link.audio_id for link in links]):
+                if isinstance(track, Audio):
+                    for name in names.artists_of(track).values():
+                        yield names.artist_place(name)
 
     async def first_tracks(self, album_ids: Sequence[str]) -> list[str | None]:
         """Get the id of the first track of each album, by disc and number; None without one."""

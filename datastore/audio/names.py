@@ -159,7 +159,7 @@ def _digest(*parts: str, letters: int = ID_LETTERS) -> str:
 
 def _truncate_name(text: str) -> str:
     """The longest beginning whose form in a key has at most SORT_BYTES bytes."""
-    if MAX_CHARACTER_BYTES * len(text) <= SORT_BYTES:
+    if MAX_CHARACTER_BYTES * len(text) <= SORT_BYTES or len(escape(text).encode()) <= SORT_BYTES:
         return text
     size = 0
     for n, letter in enumerate(text):

@@ -53,5 +53,5 @@ class TitleSearch:
         return [self._keep(track) for track in tracks]
 
     def _keep(self, track: Audio) -> Audio | None:
-        matches = self.term.matches(search_form(track.title), title_words(track))
+        matches = self.term.matches(search_form(track.title), lambda: title_words(track))
         return track if matches else None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from penstock.datastore.access.new_names import invisible_name_problems
+from penstock.datastore.access.new_names import name_character_problems
 from penstock.datastore.audio.records import AudioFile, Tags
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.text import is_id, line_problem, normalisation_problem
@@ -27,9 +27,9 @@ def tag_problems(tags: Tags) -> list[FieldProblem]:
 
 
 def new_name_problems(changes: Mapping[str, object]) -> list[FieldProblem]:
-    """List the new names with invisible characters; the track may have some from before."""
+    """List the new names with characters that they may not have; some may be from before."""
     new = {_FIELDS.get(field, field): value for field, value in changes.items()}
-    return invisible_name_problems(new)
+    return name_character_problems(new)
 
 
 def file_problems(file: AudioFile) -> list[FieldProblem]:

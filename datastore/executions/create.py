@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
-from penstock.datastore.access.new_names import invisible_name_problems
+from penstock.datastore.access.new_names import name_character_problems
 from penstock.datastore.access.open_uploads import OpenedUpload
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import (
@@ -336,7 +336,7 @@ def _receipt_content(wanted: ExecutionRequest) -> dict[str, Any]:
 
 
 def _request_problems(wanted: ExecutionRequest) -> list[FieldProblem]:
-    problems = [*tags.tag_problems(wanted.tags), *invisible_name_problems(wanted.tags, "tags")]
+    problems = [*tags.tag_problems(wanted.tags), *name_character_problems(wanted.tags, "tags")]
     if wanted.max_failed_rows is not None and wanted.max_failed_rows < 0:
         problems.append(FieldProblem(["maxFailedRows"], "must not be negative"))
     if wanted.input_name is not None and (

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.datastore.access.new_names import invisible_name_problems
+from penstock.datastore.access.new_names import name_character_problems
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.records import GroupState, Tag
 from penstock.datastore.table.items import attributes_of
@@ -39,7 +39,7 @@ class GroupContent:
         )
         problems = [FieldProblem([field], message) for field, message in found if message]
         if len(tags) <= MAX_TAGS:
-            problems += [*tag_problems(tags), *invisible_name_problems(tags, "tags")]
+            problems += [*tag_problems(tags), *name_character_problems(tags, "tags")]
         if problems:
             raise Invalid(problems)
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.new_names import invisible_name_problems
+from penstock.datastore.access.new_names import name_character_problems
 from penstock.datastore.audio import names
 from penstock.datastore.audio.browsing import LibraryBrowser
 from penstock.datastore.audio.by_name import NameReader
@@ -126,7 +126,7 @@ def _check_name(name: str, path: str) -> None:
     text = name.strip()
     message = normalisation_problem(text, MAX_NAME) or line_problem(text, MAX_NAME)
     problems = [FieldProblem([path], message)] if message else []
-    if problems := problems or invisible_name_problems({"name": text}):
+    if problems := problems or name_character_problems({"name": text}):
         raise Invalid([FieldProblem([path], problem.message) for problem in problems])
 
 

@@ -105,17 +105,17 @@ class FilterMatcher:
 
     def _matches_names(self, track: Audio) -> bool:
         return (
-            _shares(self.genres, names.genres_of(track))
-            and _shares(self.artists, names.artists_of(track))
-            and _shares(self.albums, [names.album_title(names.album_name(track))])
+            (not self.genres or _shares(self.genres, names.genres_of(track)))
+            and (not self.artists or _shares(self.artists, names.artists_of(track)))
+            and (not self.albums or names.album_title(names.album_name(track)) in self.albums)
         )
 
     def _matches_title(self, title: NameTerm, track: Audio) -> bool:
-        return title.matches(search_form(track.title), names.title_words(track))
+        return title.matches(search_form(track.title), lambda: names.title_words(track))
 
 
 def _shares(wanted: frozenset[str], held: Iterable[str]) -> bool:
-    return not wanted or not wanted.isdisjoint(held)
+    return not wanted.isdisjoint(held)
 
 
 def _is_between(value: int | None, low: int | None, high: int | None) -> bool:

@@ -25,7 +25,7 @@ from penstock.datastore.table.layout import (
     AUDIO_BY_GENRE,
     Row,
 )
-from penstock.datastore.table.pages import Slice, Window, slice_sorted
+from penstock.datastore.table.pages import Slice, Window, parts_of, slice_sorted
 
 T = TypeVar("T")
 
@@ -121,7 +121,7 @@ class RuledEntries:
         few = await self._find_few(matcher)
         if few is None:
             tracks = walk_rows(self.access, audio_of, AUDIO)
-            async for part in _in_parts(self._with_annotations(tracks, is_noted=is_noted)):
+            async for part in parts_of(self._with_annotations(tracks, is_noted=is_noted), AT_ONCE):
                 yield part
             return
         for start in range(0, len(few), AT_ONCE):
@@ -230,14 +230,3 @@ def _plain(track: Audio) -> Annotation:
 async def _walk_ids(ids: Iterable[str]) -> AsyncIterator[_Candidate]:
     for id in ids:
         yield _Candidate(id)
-
-
-async def _in_parts(items: AsyncIterator[T]) -> AsyncIterator[Sequence[T]]:
-    """Yield items in parts of AT_ONCE."""
-    part: list[T] = []
-    async for item in items:
-        part.append(item)
-        if len(part) == AT_ONCE:
-            yield part
-            part = []
-    yield part

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
-from penstock.datastore.access.new_names import invisible_name_problems
+from penstock.datastore.access.new_names import name_character_problems
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.records import Tag
@@ -55,7 +55,7 @@ def label_problems(tags: Sequence[Tag], batch: str | None) -> Iterator[tuple[str
     if len(tags) > MAX_TAGS:
         yield "tags", f"at most {MAX_TAGS} tags are allowed"
         return
-    problems = [*tag_problems(tags), *invisible_name_problems(tuple(tags), "tags")]
+    problems = [*tag_problems(tags), *name_character_problems(tuple(tags), "tags")]
     for problem in problems:
         yield ".".join(problem.path), problem.message
     if not problems:

@@ -1,7 +1,7 @@
 """Words of names in the form in which a search compares them, and filters by parts of names."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -64,15 +64,15 @@ class NameTerm:
     beginning: str
     words: tuple[str, ...]
 
-    def matches(self, form: str, found_by: Sequence[str] | None = None) -> bool:
+    def matches(self, form: str, found_by: Callable[[], Sequence[str]] | None = None) -> bool:
         """Whether a name in search form has this part.
 
-        `found_by` are the words by which rows find the name, where they are not its first ones.
+        `found_by` tells the words by which rows find the name, where they are not its first ones.
         """
         # Most names of a list are ruled out here, without their words.
         if not form.startswith(self.beginning) or not all(each in form for each in self.words):
             return False
-        held = name_words(form) if found_by is None else found_by
+        held = name_words(form) if found_by is None else found_by()
         return all(any(word.startswith(each) for word in held) for each in self.words)
 
     @cached_property

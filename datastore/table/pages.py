@@ -234,6 +234,27 @@ async def read_records(
     return Records(found[:size], page.last is not None or is_cut)
 
 
+async def each_once(items: AsyncIterator[T]) -> AsyncIterator[T]:
+    """Yield items without those that came before."""
+    met = set[T]()
+    async for item in items:
+        if item not in met:
+            met.add(item)
+            yield item
+
+
+async def parts_of(items: AsyncIterator[T], size: int) -> AsyncIterator[Sequence[T]]:
+    """Yield items in parts of so many, of which the last may have less."""
+    part: list[T] = []
+    async for item in items:
+        part.append(item)
+        if len(part) == size:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
 PAGE: Final = 100
 
 

@@ -18,6 +18,7 @@ from penstock.server.opensubsonic.elements import (
     index_by_letter,
     plain_artist_element,
     song_elements,
+    work_on_names,
 )
 
 T = TypeVar("T")
@@ -49,13 +50,17 @@ async def read_artists(call: Call) -> list[Artist]:
 
 
 async def get_artists(call: Call) -> Fields:
-    index = index_by_letter(await read_artists(call))
+    artists = await read_artists(call)
+    index = await work_on_names(call.session, len(artists), lambda: index_by_letter(artists))
     return {"artists": {"ignoredArticles": _ARTICLES, "index": index}}
 
 
 async def get_indexes(call: Call) -> Fields:
     """List the artists, as changed right now: nothing tells when a library changed last."""
-    index = index_by_letter(await read_artists(call), plain_artist_element)
+    artists = await read_artists(call)
+    index = await work_on_names(
+        call.session, len(artists), lambda: index_by_letter(artists, plain_artist_element)
+    )
     now = int(call.clock.now().timestamp() * 1000)
     indexes = {"ignoredArticles": _ARTICLES, "lastModified": now, "index": index}
     return {"indexes": indexes}

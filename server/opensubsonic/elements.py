@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Album, Artist, Audio
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Annotation, Kind
+from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.session import Session
+
+T = TypeVar("T")
 
 ALBUM: Final = "al-"
 ARTIST: Final = "ar-"
@@ -34,10 +37,25 @@ async def annotations_of(session: Session, things: Sequence[ThingKey]) -> list[A
     return await session.listening.annotations.many(things)
 
 
+FEW: Final = 20
+"""The things that are named or described at once; more are, at the turn of the caller."""
+
+
+async def work_on_names(session: Session, count: int, work: Callable[[], T]) -> T:
+    """Do work on the names of so many things, such as to compare, sort or describe them.
+
+    Names are brought to their normal forms for it, so many of them are left to a thread, at the
+    turn of the caller, who pays for the time.
+    """
+    if count <= FEW:
+        return work()
+    return await run_in_request_thread(lambda _: work(), session.payer)
+
+
 async def song_elements(session: Session, tracks: Sequence[Audio]) -> list[Fields]:
     """Describe tracks, with one batch of reads of their annotations."""
     kept = await annotations_of(session, [(Kind.AUDIO, track.id) for track in tracks])
-    return [song_element(track, note) for track, note in zip(tracks, kept, strict=True)]
+    return await work_on_names(session, len(tracks), lambda: list(map(song_element, tracks, kept)))
 
 
 def song_element(track: Audio, note: Annotation) -> Fields:
@@ -93,12 +111,19 @@ def _listening_fields(note: Annotation) -> Fields:
 async def album_elements(session: Session, albums: Sequence[Album]) -> list[Fields]:
     """Describe albums; the first track of each tells when the album came."""
     first = await session.audio.browsing.first_tracks([album.id for album in albums])
-    keys = [(Kind.ALBUM, names.album_place_of(album)) for album in albums]
-    kept = await annotations_of(session, keys)
-    return [
-        album_element(album, "" if track is None else time_of_id(track), note)
-        for album, track, note in zip(albums, first, kept, strict=True)
-    ]
+
+    def place_all() -> list[ThingKey]:
+        return [(Kind.ALBUM, names.album_place_of(album)) for album in albums]
+
+    kept = await annotations_of(session, await work_on_names(session, len(albums), place_all))
+    return await work_on_names(
+        session,
+        len(albums),
+        lambda: [
+            album_element(album, "" if track is None else time_of_id(track), note)
+            for album, track, note in zip(albums, first, kept, strict=True)
+        ],
+    )
 
 
 def album_element(album: Album, created: str, note: Annotation) -> Fields:
@@ -124,14 +149,21 @@ def album_element(album: Album, created: str, note: Annotation) -> Fields:
 
 async def artist_elements(session: Session, artists: Sequence[Artist]) -> list[Fields]:
     """Describe artists, with one batch of reads of their annotations."""
-    keys = [(Kind.ARTIST, names.artist_place(artist.name)) for artist in artists]
-    kept = await annotations_of(session, keys)
-    return [
-        _without_empty(
-            {**artist_element(artist), "starred": note.favourite_at, "userRating": note.rating}
-        )
-        for artist, note in zip(artists, kept, strict=True)
-    ]
+
+    def place_all() -> list[ThingKey]:
+        return [(Kind.ARTIST, names.artist_place(artist.name)) for artist in artists]
+
+    kept = await annotations_of(session, await work_on_names(session, len(artists), place_all))
+    return await work_on_names(
+        session,
+        len(artists),
+        lambda: [
+            _without_empty(
+                {**artist_element(artist), "starred": note.favourite_at, "userRating": note.rating}
+            )
+            for artist, note in zip(artists, kept, strict=True)
+        ],
+    )
 
 
 def artist_element(artist: Artist) -> Fields:

@@ -15,7 +15,7 @@ from penstock.datastore.table.pages import walk_pages
 from penstock.server.opensubsonic.answers import Fields, SubsonicCode, SubsonicError
 from penstock.server.opensubsonic.browsing import read_tracks, read_up_to
 from penstock.server.opensubsonic.call import MAX_NAMES, Call
-from penstock.server.opensubsonic.elements import album_elements, song_elements
+from penstock.server.opensubsonic.elements import album_elements, song_elements, work_on_names
 
 MOST: Final = 500
 """The most albums or tracks of one answer, as the specification says."""
@@ -69,7 +69,11 @@ async def _by_name(call: Call, part: Part) -> Sequence[Album]:
 
 async def _by_artist(call: Call, _: Part) -> Sequence[Album]:
     albums = await all_albums(call)
-    return sorted(albums, key=lambda album: names.sort_name(album.album_artist))
+    return await work_on_names(
+        call.session,
+        len(albums),
+        lambda: sorted(albums, key=lambda album: names.sort_name(album.album_artist)),
+    )
 
 
 async def _random(call: Call, part: Part) -> Sequence[Album]:

@@ -1,15 +1,23 @@
 """Search for artists, albums and tracks by parts of their names; without a query it lists all."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from penstock.datastore.audio.records import Album, Artist, Audio
 from penstock.datastore.name_search.words import NameFilter, search_form
 from penstock.server.opensubsonic.answers import Fields
 from penstock.server.opensubsonic.browsing import read_artists, read_tracks, read_up_to
 from penstock.server.opensubsonic.call import Call
-from penstock.server.opensubsonic.elements import album_elements, artist_elements, song_elements
+from penstock.server.opensubsonic.elements import (
+    album_elements,
+    artist_elements,
+    song_elements,
+    work_on_names,
+)
 from penstock.server.opensubsonic.lists import Part, all_albums
+
+Named = TypeVar("Named", Artist, Album)
 
 _EMPTY: Final = ("", '""')
 """The queries that ask for everything: players send the second one, too."""
@@ -32,20 +40,18 @@ async def search3(call: Call) -> Fields:
     }
 
 
-async def _artists(call: Call, query: NameFilter | None) -> list[Artist]:
+async def _artists(call: Call, query: NameFilter | None) -> Sequence[Artist]:
     part = Part.of(call, "artistCount", _DEFAULT, "artistOffset")
     if part.size == 0:
         return []
-    found = [each for each in await read_artists(call) if _matches(query, each.name)]
-    return found[part.offset : part.end]
+    return await _choose(call, await read_artists(call), query, part)
 
 
-async def _albums(call: Call, query: NameFilter | None) -> list[Album]:
+async def _albums(call: Call, query: NameFilter | None) -> Sequence[Album]:
     part = Part.of(call, "albumCount", _DEFAULT, "albumOffset")
     if part.size == 0:
         return []
-    found = [each for each in await all_albums(call) if _matches(query, each.name)]
-    return found[part.offset : part.end]
+    return await _choose(call, await all_albums(call), query, part)
 
 
 async def _tracks(call: Call, query: NameFilter | None) -> list[Audio]:
@@ -61,5 +67,16 @@ async def _tracks(call: Call, query: NameFilter | None) -> list[Audio]:
     return await read_tracks(call, [link.audio_id for link in links[part.offset :]])
 
 
-def _matches(query: NameFilter | None, name: str) -> bool:
-    return query is None or query.term("query").matches(search_form(name))
+async def _choose(
+    call: Call, things: Sequence[Named], query: NameFilter | None, part: Part
+) -> Sequence[Named]:
+    """The part of the things whose names match, or of all."""
+    if query is None:
+        return things[part.offset : part.end]
+    term = query.term("query")
+    found = await work_on_names(
+        call.session,
+        len(things),
+        lambda: [each for each in things if term.matches(search_form(each.name))],
+    )
+    return found[part.offset : part.end]

@@ -13,6 +13,7 @@ import pytest
 from graphql import GraphQLInputObjectType, get_named_type
 
 from penstock.datastore import text
+from penstock.datastore.audio.track_rules import new_name_problems
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.text import invisible_character_problem, name_problem, replace_unprintable
 from penstock.schema import schema
@@ -437,6 +438,18 @@ def test_no_name_has_a_character_without_a_shape() -> None:
                 name = spelling.format(chr(code))
                 assert invisible_character_problem(name) is not None, f"U+{code:04X}: {spelling}"
                 assert replace_unprintable(name) == spelling.replace("{0}", "{}").replace("{}", "")
+
+
+@pytest.mark.parametrize("sign", ["\ufdfa", "\u3300", "\u33c0\ufdfb", "\u1fb7\u0390"])
+def test_a_new_name_is_not_far_longer_in_its_normal_form(sign: str) -> None:
+    """Names are brought to it again and again, also those of a hundred things at once."""
+    message = "has too many characters that stand for several letters"
+    assert name_problem(sign * 100, 256) == message
+    assert name_problem(sign, 256) is None
+    for usual in ("Stra\u00dfe " * 30, "\uac01" * 256, "\u0390\u03b1" * 60, "wait \u2026 " * 30):
+        assert name_problem(usual, 256) is None
+    for fields in ({"title": sign * 100}, {"artists": ("Ada", sign * 100)}):
+        assert [one.message for one in new_name_problems(fields)] == [message]
 
 
 def test_nothing_takes_two_characters_without_a_shape_in_a_row() -> None:

@@ -23,7 +23,12 @@ from penstock.datastore.audio.tags.partial_file import (
     PartialFile,
 )
 from penstock.datastore.interruptible_work import limit_cpu_time
-from penstock.datastore.text import is_id, normalisation_problem, replace_unprintable
+from penstock.datastore.text import (
+    growth_problem,
+    is_id,
+    normalisation_problem,
+    replace_unprintable,
+)
 
 _PAGE: Final = 27
 _OPUS_RATE: Final = 48_000
@@ -180,7 +185,8 @@ def _read_tags(found: TinyTag, title: str) -> Tags:
 def _clean_text(text: str | None, maximum: int) -> str | None:
     """A tag's text without unprintable characters, cut to the maximum; None if nothing is left."""
     shown = " ".join(replace_unprintable(text or "").split())[:maximum].strip()
-    return None if not shown or normalisation_problem(shown, maximum) else shown
+    is_unfit = not shown or normalisation_problem(shown, maximum) or growth_problem(shown)
+    return None if is_unfit else shown
 
 
 def _clean_names(texts: Iterable[str | None], most: int) -> tuple[str, ...]:

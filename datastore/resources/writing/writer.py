@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.new_names import invisible_name_problems
+from penstock.datastore.access.new_names import name_character_problems
 from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import (
     FieldProblem,
@@ -89,7 +89,7 @@ class ResourceWriter(Generic[R]):
         problems = [
             *noted,
             *idempotency.key_problems(idempotency_key),
-            *invisible_name_problems(dict(content)),
+            *name_character_problems(dict(content)),
         ]
         made = idempotency.Receipt(self.kind.letter, resource.id, group, content)
         receipt = [made.write(self.access, idempotency_key)] if idempotency_key else []
@@ -143,7 +143,7 @@ class ResourceWriter(Generic[R]):
             if self.kind.formula_field in changes:
                 kept = await unwritable_references(self.access, changed)
                 changed = msgspec.structs.replace(changed, references=kept)
-            named = invisible_name_problems(dict(changes))
+            named = name_character_problems(dict(changes))
             checked, guards = await self._check_content(changed, [*noted, *named])
             return checked, [*guards, *logged]
 

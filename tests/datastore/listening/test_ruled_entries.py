@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.datastore.audio import names
 from penstock.datastore.clock import Clock
 from penstock.datastore.listening import ruled_entries
+from penstock.datastore.listening.rule_matching import FilterMatcher
 from penstock.datastore.listening.ruled_entries import RuledEntries, RuledRequest
 from penstock.datastore.playlists.records import Entry
 from penstock.datastore.playlists.rules import PlaylistRule, TrackFilter, TrackOrder
@@ -17,7 +19,7 @@ from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import Table
-from tests.datastore.audio.sample_library import ANN, BOB
+from tests.datastore.audio.sample_library import ANN, BOB, add, listener
 from tests.datastore.listening.sample_rules import choose, letters, make_smart, rule, shelve
 from tests.support.sample_resources import Watch, on_sqlite, walk
 from tests.support.table_interceptors import TracedTable
@@ -244,3 +246,27 @@ def test_a_rule_is_stored_and_read_without_loss() -> None:
         limit=7,
     )
     assert msgspec.convert(msgspec.to_builtins(whole), PlaylistRule) == whole
+
+
+@pytest.mark.parametrize(
+    ("filter", "wanted"),
+    [
+        (TrackFilter(from_year=2000), []),
+        (TrackFilter(title_contains="other"), []),
+        (TrackFilter(genres=("folk",)), ["folk", "Jazz"]),
+        (TrackFilter(albums=("flour",)), ["flour", "Grain"]),
+    ],
+)
+async def test_a_filter_normalises_no_names_that_it_does_not_compare(
+    store: Store, monkeypatch: pytest.MonkeyPatch, filter: TrackFilter, wanted: list[str]
+) -> None:
+    track = await add(listener(store), "t", "Rye", "Ada", "Zoë", album="Grain", genres=("Jazz",))
+    given: list[str] = []
+
+    def compare(text: str) -> str:
+        given.append(text)
+        return text.lower()
+
+    monkeypatch.setattr(names, "comparison_form", compare)
+    FilterMatcher.of(filter, store.clock.now()).matches_tags(track)
+    assert given == wanted
