@@ -58,8 +58,8 @@ peers: all tools .build/node/installed .venv-peers/installed ## measure beside o
 	@.venv-peers/bin/python -m benchmarks.peers $(PEERS)
 
 .PHONY: bench
-bench: all tools ## run all benchmarks in a short form and compare them with the last release; options in BENCH, as in BENCH=--help
-	@$(BIN)/python -m benchmarks.short_form $(BENCH)
+bench: all tools ## run all benchmarks in a short form and compare them with the last release, or with BENCH="--whole --write" write all tables; BENCH=--help
+	@$(BIN)/python -m benchmarks $(BENCH)
 
 .PHONY: kill
 kill: all tools ## kill the server amid 1,000 writes or notifications, 20 times each, and compare what it acknowledged

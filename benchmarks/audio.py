@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.audio_library import ALBUM, TRACKS, draft, fill, listener, open_store, storage
-from benchmarks.peers.results_page import replace_between_marks
+from benchmarks.page_tables import add_write_option, format_table, show_tables
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
@@ -24,8 +24,8 @@ WORDS = 6.0
 """The units of the rows of a title's three words; the calculated numbers do not contain them."""
 WORD_MEGABYTES = 6.0
 """The size of these rows for the design's 10,000 tracks."""
-HEADER = "| operation | one item for each attribute | calculated | measured |\n|---|--:|--:|--:|"
-BEGIN, END = "<!-- begin costs -->", "<!-- end costs -->"
+MARK = "costs"
+HEADER = "operation | one item for each attribute | calculated | measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +44,17 @@ class Row:
 
     def __str__(self) -> str:
         promised = "" if self.calculated is None else f"{self.calculated:,.1f}"
-        return f"| {self.operation} | {self.eav} | {promised} | {self.measured:,.1f}{self.note} |"
+        return f"{self.operation} | {self.eav} | {promised} | {self.measured:,.1f}{self.note}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.audio", description=__doc__)
     parser.add_argument("--check", action="store_true", help="end with 1 if a number is higher")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into the page")
+    add_write_option(parser)
     parser.add_argument("--tracks", type=int, default=TRACKS, help="how many tracks there are")
     options = parser.parse_args(arguments)
     rows = asyncio.run(measure_costs(options.tracks))
-    table = "\n".join([HEADER, *map(str, rows)])
-    print(table)
-    if options.write:
-        options.write.write_text(with_table(options.write.read_text(), table))
+    show_tables({MARK: format_table(HEADER, map(str, rows))}, options.write)
     broken = [row for row in rows if not row.is_kept]
     if options.check:
         print("\n".join(f"higher: {row}" for row in broken) or "No number is higher.")
@@ -165,11 +162,6 @@ async def _writes(store: Store, tracks: int) -> list[Row]:
         Row("delete one track, R + WCU", "27.5", 15.5 + SWEEP + WORDS, deleted),
         Row("delete the last track of an album, R + WCU", "27.5", None, emptied),
     ]
-
-
-def with_table(page: str, table: str, name: str = "costs") -> str:
-    """The page with a new table between its markers, which have a name."""
-    return replace_between_marks(page, name, table)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.audio import with_table
 from benchmarks.audio_library import TRACKS, draft, fill, listener, open_store
+from benchmarks.page_tables import add_write_option, format_table, show_tables
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.listening.records import Play
 from penstock.datastore.listening.ruled_entries import RuledRequest
@@ -21,8 +21,8 @@ from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window, walk_pages
 
-NAME = "browsing costs"
-HEADER = "| access | read units | calls |\n|---|--:|--:|"
+MARK = "browsing costs"
+HEADER = "access | read units | calls"
 PLAYED = 5
 """One of so many tracks was played."""
 
@@ -38,18 +38,16 @@ class Cost:
     calls: int
 
     def __str__(self) -> str:
-        return f"| {self.access} | {self.units:,.1f} | {self.calls:,} |"
+        return f"{self.access} | {self.units:,.1f} | {self.calls:,}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.audio_browsing", description=__doc__)
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into the page")
+    add_write_option(parser)
     parser.add_argument("--tracks", type=int, default=TRACKS, help="how many tracks there are")
     options = parser.parse_args(arguments)
-    table = "\n".join([HEADER, *map(str, asyncio.run(measure_costs(options.tracks)))])
-    print(table)
-    if options.write:
-        options.write.write_text(with_table(options.write.read_text(), table, NAME))
+    costs = asyncio.run(measure_costs(options.tracks))
+    show_tables({MARK: format_table(HEADER, map(str, costs))}, options.write)
     return 0
 
 

@@ -1,10 +1,12 @@
 """Measures what a reader of the console waits for, in Debian's Chromium on this machine.
 
-`python -m benchmarks.console` prints, in milliseconds: the first paint of a first visit, the time
+`python -m benchmarks.console` shows, in milliseconds: the first paint of a first visit, the time
 until its list stands, and the time from a typed name to the narrowed list of 10,000 pipelines.
 """
 
+import argparse
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -12,12 +14,19 @@ from time import perf_counter
 
 from playwright.async_api import Browser, Page, async_playwright, expect
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from tests.browser.conftest import ARGUMENTS, visit_of
 from tests.browser.console import open_console
 from tests.browser.install import chromium
 from tests.browser.large_store import fill_large_store
 from tests.support.server_process import RunningServer, running_server
 
+MARK = "console"
 ROUNDS = 15
 PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
 SINCE = "() => performance.now()"
@@ -45,23 +54,20 @@ async def search(page: Page, name: str) -> float:
     return 1000 * (perf_counter() - begun)
 
 
-def row(words: str, times: list[float]) -> str:
-    return f"| {words} | {median(times):.0f} | {max(times):.0f} |"
-
-
-async def measure(browser: Browser, server: RunningServer) -> list[str]:
-    loads = [await load(browser, server) for _ in range(ROUNDS)]
+async def measure(browser: Browser, server: RunningServer, rounds: int) -> dict[str, list[float]]:
+    """The milliseconds of each round, by what they are the time until."""
+    loads = [await load(browser, server) for _ in range(rounds)]
     async with visit_of(browser, server.url, server.data_dir) as visit:
         page = await open_console(visit, "/?group=%2F")
-        searches = [await search(page, NAMES[n % len(NAMES)]) for n in range(ROUNDS)]
-    return [
-        row("first paint of a first visit", [paint for paint, _ in loads]),
-        row("its list of 10,000 pipelines", [stands for _, stands in loads]),
-        row("a search by the beginning of a name", searches),
-    ]
+        searches = [await search(page, NAMES[n % len(NAMES)]) for n in range(rounds)]
+    return {
+        "first paint of a first visit": [paint for paint, _ in loads],
+        "its list of 10,000 pipelines": [stands for _, stands in loads],
+        "a search by the beginning of a name": searches,
+    }
 
 
-async def run() -> None:
+async def run(rounds: int) -> dict[str, list[float]]:
     with TemporaryDirectory() as folder:
         data_dir = Path(folder) / "data"
         await asyncio.to_thread(fill_large_store, data_dir)
@@ -70,10 +76,21 @@ async def run() -> None:
                 browser = await playwright.chromium.launch(
                     executable_path=chromium(), args=list(ARGUMENTS)
                 )
-                rows = await measure(browser, server)
+                found = await measure(browser, server, rounds)
                 await browser.close()
-    print("\n".join(("| until | median, ms | most, ms |", "|---|--:|--:|", *rows)))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.console", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    found = asyncio.run(run(options.rounds))
+    rows = [(name, f"{median(ms):.0f}", f"{max(ms):.0f}") for name, ms in found.items()]
+    table = format_table("until | median, ms | most, ms", rows)
+    show_tables({MARK: below_machine(table)}, options.write)
 
 
 if __name__ == "__main__":
-    asyncio.run(run())
+    main()

@@ -20,12 +20,19 @@ from benchmarks.canned_dynamodb import (
     small_item,
     small_key,
 )
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.dynamodb.protocol import ClientKind
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.records import Pipeline
 from penstock.datastore.table.items import load, resource_id
 from penstock.datastore.table.port import Missing, Put, Query
 
+MARK = "dynamodb client"
 ROUNDS = 15
 SECONDS = 0.15
 
@@ -66,24 +73,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.dynamodb_client", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of a call in a round")
+    add_write_option(parser)
     options = parser.parse_args(arguments)
     # As `penstock serve` does.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     nobody = {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing"}
     with canned_endpoint() as url, patch.dict(os.environ, nobody):
-        print(table(uvloop.run(measure_calls(url, options.rounds, options.seconds))))
+        found = uvloop.run(measure_calls(url, options.rounds, options.seconds))
+    show_tables({MARK: below_machine(table(found))}, options.write)
 
 
 def table(found: Mapping[str, CallTimes]) -> str:
     """The microseconds and their ratios as a Markdown table."""
-    lines = [
-        f"| {name} | {_spread(each.stock, '.0f')} | {_spread(each.thin, '.0f')} "
-        f"| {_spread(each.ratios, '.1f')} |"
-        for name, each in found.items()
+    rows = [
+        (name, _spread(one.stock, ".0f"), _spread(one.thin, ".0f"), _spread(one.ratios, ".1f"))
+        for name, one in found.items()
     ]
-    header = "| call | stock, µs | thin, µs | stock / thin |\n|---|--:|--:|--:|"
-    return "\n".join([header, *lines])
+    return format_table("call | stock, µs | thin, µs | stock / thin", rows)
 
 
 def _spread(values: Sequence[float], form: str) -> str:

@@ -16,9 +16,16 @@ from typing import NamedTuple
 
 import uvloop
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import Item, Key, Operation, Put, Query, Update
 
+MARK = "event loop"
 SECONDS = 2.0
 TICK = 0.001
 ROWS = 8_000
@@ -33,19 +40,22 @@ class Delays(NamedTuple):
     """Delays of a tick every millisecond, in milliseconds, and the calls done meanwhile.
 
     `own` is the longest delay that our own threads can have caused: the time they ran while a tick
-    waited, less the time it waited for a processor that ran other processes.
+    waited, less the time it waited for a processor that ran other processes. `processor` is the
+    time of the processor for a call.
     """
 
     median: float
     worst: float
     own: float
     calls: int
+    processor: float
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.event_loop", description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each measurement")
     parser.add_argument("--write-to", type=Path, metavar="FILE", help="be the second process")
+    add_write_option(parser)
     options = parser.parse_args(arguments)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         if options.write_to:
@@ -56,18 +66,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
             usual = runner.run(measure_delays(options.seconds))
             gc.collect()
             gc.freeze()
-            print(table(usual, runner.run(measure_delays(options.seconds))))
+            frozen = runner.run(measure_delays(options.seconds))
+            show_tables({MARK: below_machine(table(usual, frozen))}, options.write)
 
 
 def table(usual: Mapping[str, Delays], frozen: Mapping[str, Delays]) -> str:
     """The delays as a Markdown table."""
-    lines = [
-        f"| {name} | {late.calls:,} | {late.median:.1f} | {late.worst:.1f} | {late.own:.1f} "
-        f"| {frozen[name].own:.1f} |"
+    head = "work | calls | ms of processor each | median, ms | worst, ms | own, ms"
+    rows = [
+        f"{name} | {late.calls:,} | {late.processor:.2f} | {late.median:.1f} | {late.worst:.1f} "
+        f"| {late.own:.1f} | {frozen[name].own:.1f}"
         for name, late in usual.items()
     ]
-    header = "| work | calls | median | worst | own | own, frozen |\n|---|--:|--:|--:|--:|--:|"
-    return "\n".join([header, *lines])
+    return format_table(f"{head} | own, frozen, ms", rows)
 
 
 async def measure_delays(seconds: float) -> dict[str, Delays]:
@@ -137,10 +148,12 @@ WORK: Mapping[str, Work] = {
 async def _delays(table: SqliteTable, works: Sequence[Work], seconds: float) -> Delays:
     """Tick while each of the works is repeated."""
     until = time.perf_counter() + seconds
-    ticker = asyncio.create_task(_ticks(until))
-    calls = await asyncio.gather(*(_repeat(work, table, until) for work in works))
+    ticker, begun = asyncio.create_task(_ticks(until)), time.process_time()
+    calls = sum(await asyncio.gather(*(_repeat(work, table, until) for work in works)))
     late, own = zip(*await ticker, strict=True)
-    return Delays(1_000 * median(late), 1_000 * max(late), 1_000 * max(own), sum(calls))
+    each = (time.process_time() - begun) / max(calls, 1)
+    worst, longest = 1_000 * max(late), 1_000 * max(own)
+    return Delays(1_000 * median(late), worst, longest, calls, 1_000 * each)
 
 
 async def _repeat(work: Work, table: SqliteTable, until: float) -> int:

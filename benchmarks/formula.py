@@ -1,6 +1,6 @@
 """Measures the rows per second that one core evaluates: compiled once, and parsed for each row.
 
-Run as `python -m benchmarks.formula [rows]`. There are three rounds, in which the variants take
+There are three rounds, in which the variants take
 turns; times are processor times. "From datasets" looks factors up in reference datasets of 1,000
 rows that were read from their files. "By the server" is the work of `evaluate` below GraphQL, for
 1,000 rows at a time, reading the table each time.
@@ -10,9 +10,9 @@ and decimals of fixed width, over a table that it holds in memory. Neither expla
 what is wrong with a row.
 """
 
+import argparse
 import asyncio
 import gc
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from decimal import Decimal
@@ -21,6 +21,12 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import process_time
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore import records
 from penstock.datastore.evaluation.evaluations import Evaluations
 from penstock.datastore.evaluation.evaluator import MAX_ROWS, PreparedFormula
@@ -36,6 +42,7 @@ from penstock.formula.core.values import FormulaParameter, FormulaType
 from penstock.formula.evaluate import CompiledFormula, Row, compile_formula
 from penstock.formula.syntax.parser import parse_uncached
 
+MARK = "formula"
 ROUNDS = 3
 MORE = 20
 """How many times as many rows DuckDB computes, whose time could not be told from nothing else."""
@@ -226,12 +233,17 @@ async def measure(count: int) -> dict[str, list[float]]:
     return measured
 
 
-def main() -> None:
-    measured = asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000))
-    print(f"{'rows/s on one core':<26}{'min':>12}{'median':>12}{'max':>12}")
-    for name, rates in measured.items():
-        numbers = (min(rates), median(rates), max(rates))
-        print(f"{name:<26}{''.join(f'{number:>12,.0f}' for number in numbers)}")
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.formula", description=__doc__)
+    parser.add_argument("--rows", type=int, default=100_000)
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    rows = [
+        (name, *(f"{number:,.0f}" for number in (min(rates), median(rates), max(rates))))
+        for name, rates in asyncio.run(measure(options.rows)).items()
+    ]
+    table = format_table("rows/s of one core | least | median | most", rows)
+    show_tables({MARK: below_machine(table)}, options.write)
 
 
 if __name__ == "__main__":

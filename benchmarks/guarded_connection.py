@@ -18,11 +18,18 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.server.connections.gate import ConnectionGate, Gates, Stage
 from penstock.server.connections.request_head import END, parse_head
 from penstock.server.connections.request_watcher import RequestWatcher
 from penstock.server.connections.uvicorn_class import connection_class
 
+MARK: Final = "guarded connection"
 BODY: Final = b'{"query": "{ pipelines(first: 10) { edges { node { id name } } } }"}'
 HEAD: Final = (
     b"POST /graphql HTTP/1.1\r\n"
@@ -80,11 +87,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.guarded_connection", description=__doc__)
     parser.add_argument("--requests", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=15)
+    add_write_option(parser)
     options = parser.parse_args(arguments)
     times = measure_ways(options.requests, options.rounds)
-    print("| way | µs of processor time for a request |\n| --- | --- |")
-    for name, seconds in times.items():
-        print(f"| {name} | {seconds * 1e6:.1f} |")
+    rows = [(name, f"{seconds * 1e6:.1f}") for name, seconds in times.items()]
+    table = format_table("way | µs of processor time for a request", rows)
+    show_tables({MARK: below_machine(table)}, options.write)
 
 
 def measure_ways(requests: int, rounds: int) -> dict[str, float]:

@@ -1,14 +1,13 @@
 """Measures kept rows: an execution, totals by month and a page, beside DuckDB and SQLite.
 
-Run as `python -m benchmarks.kept_rows [rows] [parts]`; the defaults are 1,000,000 rows in 10 parts,
-of which each after the first corrects a tenth of the keys before it. It prints processor seconds of
-all threads, and the ratio to the same work without rows, or by plain SQL over the same files. The
-same rows in a table of SQLite have their times beside.
+The rows come in parts, of which each after the first corrects a tenth of the keys before it. Times
+are processor seconds of all threads. Beside them are those of the same work without rows, of plain
+SQL by DuckDB over the same files, and of the same rows in a table of SQLite.
 """
 
+import argparse
 import asyncio
 import resource
-import sys
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +16,12 @@ from typing import NamedTuple, TypeVar
 
 import duckdb
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from benchmarks.rows_elsewhere.sqlite import SqliteCost, measure_sqlite
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.kept_rows.conditions import RowFilter
@@ -45,6 +50,7 @@ from tests.support.stores import open_table
 
 T = TypeVar("T")
 
+MARK = "kept rows"
 LINES = 10_000
 THREADS = 1
 """As many as a query of the server has."""
@@ -196,20 +202,39 @@ async def measure_store(rows: int, parts: int) -> KeptRowsCost:
     return cost
 
 
-def main() -> None:
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    parts = int(sys.argv[2]) if len(sys.argv) > 2 else 10
-    cost = asyncio.run(measure_store(rows, parts))
-    print(f"run {rows // parts:,} rows: {cost.without:.2f} s without rows kept")
-    print(f"with rows kept: {cost.run:.2f} s, {cost.run / cost.without:.2f} times")
-    print(f"totals of {rows:,} rows by month: {cost.totals:.2f} s, again {cost.totals_again:.2f} s")
-    print(f"a page of 50 by key: {cost.page:.2f} s, a later one {cost.later_page:.2f} s")
-    print(f"peak of memory: {cost.peak:,.0f} MB")
-    print(f"plain SQL, sums as doubles: {cost.plain_sql:.2f} s, as decimals {cost.exact_sql:.2f} s")
-    print(f"totals take {cost.totals_again / cost.exact_sql:.2f} times those of decimals")
-    write, totals, shown = cost.sqlite
-    print(f"SQLite: write {rows // parts:,} rows {write:.2f} s, totals {totals:.2f} s, ", end="")
-    print(f"a page {shown:.4f} s")
+def cost_table(rows: int, parts: int, cost: KeptRowsCost) -> str:
+    """The times of one size, below the memory of the process."""
+    write, totals, page = cost.sqlite
+    ratio = cost.run / cost.without
+    plain = f"{cost.plain_sql:.2f} s as doubles, {cost.exact_sql:.2f} s as decimals"
+    lines = [
+        (
+            f"an execution of {rows // parts:,} rows that are kept; in SQLite their write alone",
+            *(f"{cost.run:.2f} s, {ratio:.2f} times one without", "", f"{write:.2f} s"),
+        ),
+        (
+            "totals by month: exact here, as doubles in SQLite; again",
+            *(f"{cost.totals:.2f} s; {cost.totals_again:.2f} s", plain, f"{totals:.2f} s"),
+        ),
+        (
+            "a page of 50 rows in the order of their keys; the next one",
+            *(f"{cost.page:.2f} s; {cost.later_page:.2f} s", "", f"{page:.4f} s"),
+        ),
+        ("memory", f"{cost.peak:,.0f} MB", "", ""),
+    ]
+    return format_table(f"{rows:,} rows in {parts} parts | Penstock | plain SQL | SQLite", lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.kept_rows", description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_100_000)
+    parser.add_argument("--parts", type=int, default=10)
+    parser.add_argument("--mark", default=MARK, help="of the table in the page")
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    cost = asyncio.run(measure_store(options.rows, options.parts))
+    table = below_machine(cost_table(options.rows, options.parts, cost))
+    show_tables({options.mark: table}, options.write)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Measures an execution whose rows are kept, on one machine and on a Dask cluster of processes.
 
-Run as `python -m benchmarks.kept_rows_on_dask [rows] [machines...]`; the defaults are 1,000,000
-rows, and 2 and 4 machines of one thread. It prints the seconds by the clock and the processor
-seconds of the worker that holds the claim. Files are served by a process of its own.
+A machine is a process of one thread. Processor time is that of the worker that holds the claim.
+Files are served by a process of its own.
 """
 
+import argparse
 import asyncio
 import subprocess
 import sys
@@ -21,6 +21,12 @@ from distributed import Client
 from starlette.applications import Starlette
 
 from benchmarks.kept_rows import KEPT, lines_of
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.kept_rows.part_list import read_parts
@@ -38,6 +44,7 @@ from tests.support.sample_resources import create_groups
 from tests.support.server_process import free_port
 from tests.support.stores import open_table
 
+MARK: Final = "kept rows on dask"
 ALONE: Final = "the worker alone"
 KEY: Final = b"k" * 32
 ROWS_BYTES: Final = 4 * 1024 * 1024
@@ -133,18 +140,23 @@ async def measure_spreading(rows: int, machines: Sequence[int]) -> dict[str, Spr
     return found
 
 
-def main() -> None:
-    if sys.argv[1:2] == ["serve"]:
-        with suppress(KeyboardInterrupt):
-            asyncio.run(serve_files(Path(sys.argv[2]), int(sys.argv[3])))
-        return
-    rows, *machines = map(int, sys.argv[1:] or ["1000000"])
-    for where, cost in asyncio.run(measure_spreading(rows, machines or (2, 4))).items():
-        print(
-            f"{rows:,} rows, {where}: {cost.elapsed:.1f} s, the worker {cost.spent:.1f} s of "
-            f"processor time, {cost.files} files of rows"
-        )
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.kept_rows_on_dask", description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--machines", type=int, nargs="+", default=(2, 4))
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    rows = [
+        f"{where} | {cost.elapsed:.1f} | {cost.spent:.1f} | {cost.files}"
+        for where, cost in asyncio.run(measure_spreading(options.rows, options.machines)).items()
+    ]
+    head = f"{options.rows:,} rows | seconds | of the worker's processor | files of rows"
+    show_tables({MARK: below_machine(format_table(head, rows))}, options.write)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["serve"]:
+        with suppress(KeyboardInterrupt):
+            asyncio.run(serve_files(Path(sys.argv[2]), int(sys.argv[3])))
+    else:
+        main()

@@ -1,19 +1,25 @@
 """Measures a large reference dataset: its load, a copy of its index, and lookups.
 
-Run as `python -m benchmarks.large_dataset [rows]`; the default is 2,000,000 rows of two key columns
-and three others. It prints processor seconds of all threads, and the memory of the process.
+Its rows have two key columns and three others. Times are processor seconds of all threads; memory
+is that of the process.
 """
 
+import argparse
 import asyncio
 import resource
-import sys
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Final, NamedTuple, TypeVar
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.datasets.files import draft_content
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.jobs.jobs import Job, JobState
@@ -28,6 +34,7 @@ from tests.support.stores import open_table
 
 T = TypeVar("T")
 
+MARK: Final = "large dataset"
 LINES: Final = 10_000
 LOOKUPS: Final = 100_000
 COLUMNS: Final = tuple(
@@ -120,17 +127,24 @@ async def measure_dataset(rows: int, folder: Path) -> LargeDatasetCost:
         return LargeDatasetCost(before, memory, load, copy, lookups, repeated, made.content)
 
 
-def main(rows: int = 2_000_000) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.large_dataset", description=__doc__)
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
     with TemporaryDirectory() as folder:
-        cost = asyncio.run(measure_dataset(rows, Path(folder)))
-    content = cost.content
-    print(f"{content.row_count} rows: a file of {content.size_bytes / 1e6:.0f} MB")
-    print(f"load                     {cost.load:7.1f} s, {cost.memory} MB ({cost.before} before)")
-    print(f"index                    {content.index_bytes / 1e6:7.0f} MB")
-    print(f"copy of the index        {cost.copy:7.2f} s")
-    print(f"{LOOKUPS} lookups           {cost.lookups:7.2f} s")
-    print(f"{LOOKUPS} lookups of 5,000  {cost.repeated:7.2f} s")
+        cost = asyncio.run(measure_dataset(options.rows, Path(folder)))
+    size, index = cost.content.size_bytes / 1e6, cost.content.index_bytes / 1e6
+    rows = [
+        ("the load", f"{cost.load:.1f} s, with {cost.memory} MB of memory ({cost.before} before)"),
+        ("the index", f"{index:,.0f} MB on the disk"),
+        ("its copy to another server", f"{cost.copy:.2f} s"),
+        (f"{LOOKUPS:,} lookups by both keys", f"{cost.lookups:.2f} s"),
+        (f"{LOOKUPS:,} lookups of 5,000 different keys", f"{cost.repeated:.2f} s"),
+    ]
+    table = format_table(f"{options.rows:,} rows, a file of {size:,.0f} MB | takes", rows)
+    show_tables({MARK: below_machine(table)}, options.write)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    main()

@@ -1,9 +1,8 @@
 """Sends a file of 2 GB through a running server, and measures each process's peak memory.
 
-The server spreads the file over its cores. Run as `python -m benchmarks.large_file [GB] [--check]`;
-with `--check` it exits with 1 if a process takes more than 150 MB. The file and its output are on
-the disk; four times its size must be free. Its rows have 1 KB: this measures the transport of
-bytes, and `benchmarks.transform` that of rows.
+The server spreads the file over its cores. The file and its output are on the disk; four times its
+size must be free. Its rows have 1 KB: this measures the transport of bytes, and
+`benchmarks.transform` that of rows.
 """
 
 import argparse
@@ -11,15 +10,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from tests.support.graphql_client import CREATE, CREATE_GROUP
 from tests.support.penstock_command import Server, client, start_server
 
+MARK = "large file"
 GIGABYTE = 10**9
 MOST_MEMORY = 150
 """The megabytes that no process may exceed, whatever the size of the file."""
@@ -47,6 +53,14 @@ def write(file: Path, size: int) -> int:
     return rows
 
 
+class RoleMemory(NamedTuple):
+    """How many processes had a role, and the most megabytes that one of them took."""
+
+    name: str
+    processes: int
+    peak: float
+
+
 class PeakMemory:
     """The peak memory of processes in MB, by their roles and ids."""
 
@@ -60,6 +74,12 @@ class PeakMemory:
                 lines = Path(f"/proc/{process}/status").read_text().splitlines()
                 peak = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
                 self.peaks[name, process] = peak / 1024
+
+    def list_roles(self) -> list[RoleMemory]:
+        found: dict[str, list[float]] = {}
+        for (name, _), peak in self.peaks.items():
+            found.setdefault(name, []).append(peak)
+        return [RoleMemory(name, len(peaks), max(peaks)) for name, peaks in found.items()]
 
     def _processes(self) -> Iterator[tuple[str, int]]:
         for name, root in zip(("server", "penstock run"), self._roots, strict=True):
@@ -100,12 +120,16 @@ def prepare(server: Server, data_dir: Path) -> None:
         assert asking.ask(CREATE, input=content)["pipeline"]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="benchmarks.large_file", description=__doc__)
-    parser.add_argument("gigabytes", type=float, nargs="?", default=2.0)
-    parser.add_argument("--check", action="store_true", help=f"exit with 1 above {MOST_MEMORY} MB")
-    options = parser.parse_args()
-    size = int(options.gigabytes * GIGABYTE)
+class LargeFileCost(NamedTuple):
+    """The rows of a file, the seconds by the clock, and the memory of each role of processes."""
+
+    rows: int
+    seconds: float
+    roles: list[RoleMemory]
+
+
+def measure(size: int) -> LargeFileCost:
+    """Send a file of so many bytes through a new server."""
     with TemporaryDirectory() as directory:
         data_dir, file = Path(directory, "data"), Path(directory, "rows.csv")
         rows = write(file, size)
@@ -115,17 +139,29 @@ def main() -> int:
             command = [sys.executable, "-m", "penstock", "run", "large", str(file), "--url"]
             begun = time.monotonic()
             process = subprocess.Popen(
-                [*command, server.url, "--data-dir", str(data_dir), "--group", "/usa"]
+                [*command, server.url, "--data-dir", str(data_dir), "--group", "/usa"],
+                stdout=sys.stderr,
             )
             memory = PeakMemory(server.process.pid, process.pid)
             with watch_memory(memory):
                 code = process.wait()
             seconds = time.monotonic() - begun
-        assert code == 0
-        print(f"{file.stat().st_size / GIGABYTE:.2f} GB in {rows:,} rows, {seconds:.0f} s")
-        for (name, _), peak in memory.peaks.items():
-            print(f"{name}: {peak:,.0f} MB of memory at most")
-    return int(options.check and max(memory.peaks.values()) > MOST_MEMORY)
+    assert code == 0
+    return LargeFileCost(rows, seconds, memory.list_roles())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.large_file", description=__doc__)
+    parser.add_argument("--gigabytes", type=float, default=2.0)
+    parser.add_argument("--check", action="store_true", help=f"exit with 1 above {MOST_MEMORY} MB")
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    cost = measure(int(options.gigabytes * GIGABYTE))
+    head = f"{options.gigabytes:g} GB in {cost.rows:,} rows, {cost.seconds:.0f} s"
+    rows = [f"{one.name} | {one.processes} | {one.peak:,.0f}" for one in cost.roles]
+    table = format_table(f"{head} | processes | MB of memory of one at most", rows)
+    show_tables({MARK: below_machine(table)}, options.write)
+    return int(options.check and max(one.peak for one in cost.roles) > MOST_MEMORY)
 
 
 if __name__ == "__main__":

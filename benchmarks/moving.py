@@ -1,9 +1,7 @@
 """Times an export, an import, a backup and a recount of an embedded store.
 
-    python -m benchmarks.moving --size 100000 --folder /dev/shm/moving
-
-The folder keeps the seeded store, so that a second run does not seed again. Seeding 100,000
-pipelines takes some minutes.
+A folder that is given keeps the seeded store, so that a second run does not seed again. Seeding
+100,000 pipelines takes some minutes.
 """
 
 import argparse
@@ -11,10 +9,17 @@ import asyncio
 import resource
 import shutil
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.clock import Clock
 from penstock.datastore.mending.differences import find_differences
 from penstock.datastore.moving.archive import Archive
@@ -25,6 +30,8 @@ from penstock.server.command_line import run
 from penstock.server.commands.backup import data_folder
 from penstock.server.runtime.movable_stores import open_movable_store, open_snapshot
 from penstock.server.settings.settings import Settings
+
+MARK: Final = "moving"
 
 
 class Timing(NamedTuple):
@@ -77,23 +84,33 @@ async def measure_moves(folder: Path) -> list[Timing]:
     return [await measure(name, step) for name, step in steps]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=2_000, help="number of pipelines")
-    parser.add_argument("--folder", type=Path, required=True, help="folder for all stores")
-    chosen = parser.parse_args()
-    seeded = chosen.folder / "seeded"
-    if run(["seed", "--size", str(chosen.size), "--data-dir", str(seeded)]):
+def measure_folder(size: int, folder: Path) -> list[Timing]:
+    """Seed a store of so many pipelines in the folder, unless it has one, and measure the steps."""
+    seeded = folder / "seeded"
+    if run(["seed", "--size", str(size), "--data-dir", str(seeded)]):
         raise SystemExit("the store could not be seeded")
     for name in ("archive", "imported", "backup"):
-        shutil.rmtree(chosen.folder / name, ignore_errors=True)
-    print("| step | rows | seconds | of the processor | pipelines a second | of the processor |")
-    print("|---|--:|--:|--:|--:|--:|")
-    for step, seconds, processor, rows in asyncio.run(measure_moves(chosen.folder)):
-        rates = f"{chosen.size / seconds:,.0f} | {chosen.size / processor:,.0f}"
-        print(f"| {step} | {rows:,} | {seconds:.1f} | {processor:.1f} | {rates} |", flush=True)
+        shutil.rmtree(folder / name, ignore_errors=True)
+    return asyncio.run(measure_moves(folder))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.moving", description=__doc__)
+    parser.add_argument("--size", type=int, default=2_000, help="number of pipelines")
+    parser.add_argument("--folder", type=Path, help="folder for all stores, which is kept")
+    add_write_option(parser)
+    chosen = parser.parse_args(arguments)
+    with TemporaryDirectory() as folder:
+        found = measure_folder(chosen.size, chosen.folder or Path(folder))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"\nAt most {peak} MiB of memory were in use.")
+    rows = [
+        f"{one.step} | {f'{one.rows:,}' if one.rows else ''} | {one.seconds:.1f} "
+        f"| {one.processor:.1f} | {chosen.size / one.seconds:,.0f}"
+        for one in found
+    ]
+    head = f"{chosen.size:,} pipelines, {peak} MB of memory | rows | seconds | of the processor"
+    table = format_table(f"{head} | pipelines a second", rows)
+    show_tables({MARK: below_machine(table)}, chosen.write)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
 """Moves a store of many pipelines to an emulator of DynamoDB and back, and compares everything.
 
-    python -m benchmarks.moving_there_and_back --size 100000 --folder /dev/shm/there
-
 Besides the pipelines the store has versions, tags, executions, files, samples, audio, playlists and
-a run. The emulator is dynoxide (`make tools`), in memory; for 100,000 pipelines it takes minutes.
-The folder keeps the first store, so that a second run does not seed again.
+a run. The emulator is dynoxide (`make tools`), in memory; for 100,000 pipelines it takes half an
+hour. A folder that is given keeps the first store, so that a second run does not seed again.
 """
 
 import argparse
@@ -17,7 +15,15 @@ from decimal import Context, Decimal
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.moving.export import MovableStore
 from penstock.datastore.ngsi.table_names import list_every_table
 from penstock.datastore.table.port import Scan
@@ -33,13 +39,16 @@ from tests.datastore.moving.furnished_store import (
 )
 from tests.support.shared_clients import sharing_clients
 
+MARK: Final = "moving there and back"
 EXACT = Context(prec=50)
+WAYS: Final = ("to DynamoDB's emulator", "and back")
 
 Contents = tuple[int, int]
 """The number of rows, samples and files of a store, and the sum of their digests."""
 
 
-async def move(folder: Path) -> None:
+async def move(folder: Path) -> list[str]:
+    """Move the store twice; return the rows of the table of what was moved."""
     first = Settings.load(data_dir=folder / "first")
     last = Settings.load(data_dir=folder / "last")
     async with (
@@ -54,7 +63,7 @@ async def move(folder: Path) -> None:
         await back.table.create()
         # The emulator reads the whole table for each part of a scan in parts.
         middle = replace(emulated, segments=1)
-        stores = (seeded, middle, back)
+        stores, rows = (seeded, middle, back), []
         for number, (source, target) in enumerate(pairwise(stores)):
             archive = folder / f"archive-{number}"
             began = time.perf_counter()
@@ -62,12 +71,14 @@ async def move(folder: Path) -> None:
             exported = time.perf_counter()
             counts = await run_import(target, archive)
             ended = time.perf_counter()
-            moved = f"exported in {exported - began:.0f} s, imported in {ended - exported:.0f} s"
-            print(f"{counts.rows:,} rows, {counts.samples} samples, {counts.files} files {moved}")
+            rows.append(
+                f"{WAYS[number]} | {counts.rows:,} | {counts.samples:,} | {counts.files:,} "
+                f"| {exported - began:.0f} | {ended - exported:.0f}"
+            )
         found = [await sum_contents(store) for store in (seeded, back)]
     if found[0] != found[1]:
         raise SystemExit(f"the stores differ: {found}")
-    print(f"{found[0][0]:,} rows, samples and files are equal")
+    return rows
 
 
 async def sum_contents(store: MovableStore) -> Contents:
@@ -112,16 +123,25 @@ def describe(value: object) -> str:
             raise TypeError(f"a row holds {type(value)}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=2_000, help="number of pipelines")
-    parser.add_argument("--folder", type=Path, required=True, help="folder for all stores")
-    chosen = parser.parse_args()
-    if run(["seed", "--size", str(chosen.size), "--data-dir", str(chosen.folder / "first")]):
+def move_in_folder(size: int, folder: Path) -> list[str]:
+    """Seed a store of so many pipelines in the folder, unless it has one, and move it."""
+    if run(["seed", "--size", str(size), "--data-dir", str(folder / "first")]):
         raise SystemExit("the store could not be seeded")
     for name in ("archive-0", "archive-1", "last"):
-        shutil.rmtree(chosen.folder / name, ignore_errors=True)
-    asyncio.run(move(chosen.folder))
+        shutil.rmtree(folder / name, ignore_errors=True)
+    return asyncio.run(move(folder))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.moving_there_and_back", description=__doc__)
+    parser.add_argument("--size", type=int, default=2_000, help="number of pipelines")
+    parser.add_argument("--folder", type=Path, help="folder for all stores, which is kept")
+    add_write_option(parser)
+    chosen = parser.parse_args(arguments)
+    with TemporaryDirectory() as folder:
+        rows = move_in_folder(chosen.size, chosen.folder or Path(folder))
+    head = f"{chosen.size:,} pipelines | rows | samples | files | seconds to export | to import"
+    show_tables({MARK: below_machine(format_table(head, rows))}, chosen.write)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,12 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.session import Session
@@ -22,6 +28,7 @@ from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.tag_search.tags import TagFilter
 from tests.support.sample_resources import SUPER, USA, create_groups, make, tags
 
+MARK: Final = "name search"
 LIMIT: Final = 0.1
 """The seconds that a page may take."""
 
@@ -108,12 +115,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--check", action="store_true", help="exit with 1 if a page takes 100 ms")
+    add_write_option(parser)
     options = parser.parse_args(arguments)
     results = asyncio.run(run(options.count, options.rounds))
-    print("| names | ms | ms of processor | read units | found |\n|---|--:|--:|--:|--:|")
-    for title, one in results.items():
-        times = f"{one.seconds * 1000:.1f} | {one.processor * 1000:.1f}"
-        print(f"| {title} | {times} | {one.units:.1f} | {one.entries:.0f} |")
+    rows = [
+        f"{title} | {one.seconds * 1000:.1f} | {one.processor * 1000:.1f} "
+        f"| {one.units:.1f} | {one.entries:.0f}"
+        for title, one in results.items()
+    ]
+    table = format_table("names | ms | ms of processor | read units | found", rows)
+    show_tables({MARK: below_machine(table)}, options.write)
     if options.check and max(one.processor for one in results.values()) > LIMIT:
         raise SystemExit(1)
 

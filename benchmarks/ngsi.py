@@ -19,6 +19,12 @@ from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.clock import Clock
 from penstock.datastore.ngsi.destinations import EmbeddedDestinations, TableItem
 from penstock.datastore.ngsi.events import EntityUpdate
@@ -50,10 +56,10 @@ ATTRIBUTES = ("speed", "oil_level", "temperature", "position")
 SIZES = (1, 25, 100)
 _ITEMS_OF_A_CALL = 25
 TARGET = 5.0
+MARK = "ngsi sink"
 HEADER = (
-    "| sink | persistence | at once | notifications/s | items/s | a second of processor time "
-    "| calls a notification |\n"
-    "|---|---|--:|--:|--:|--:|--:|"
+    "sink | persistence | at once | notifications/s | items/s | a second of processor time "
+    "| calls a notification"
 )
 HEADERS = {
     "fiware-service": "vehicles",
@@ -85,8 +91,8 @@ class SinkResult(NamedTuple):
         per_second = self.items / self.seconds
         own = self.notifications / self.processor
         return (
-            f"| {self.name} | {self.persistence} | {self.batch} | {self.rate:,.0f} "
-            f"| {per_second:,.0f} | {own:,.0f} | {self.calls / self.notifications:.2f} |"
+            f"{self.name} | {self.persistence} | {self.batch} | {self.rate:,.0f} "
+            f"| {per_second:,.0f} | {own:,.0f} | {self.calls / self.notifications:.2f}"
         )
 
 
@@ -97,13 +103,13 @@ def calls_of_cygnus(persistence: Persistence, batch: int) -> float:
     return tables * ceil(each * batch / tables / _ITEMS_OF_A_CALL) / batch
 
 
-def counted_lines() -> Iterator[str]:
-    """The lines of the sinks that are counted, not run."""
+def counted_rows() -> Iterator[str]:
+    """The rows of the sinks that are counted, not run."""
     for persistence in Persistence:
         for batch in SIZES:
             calls = calls_of_cygnus(persistence, batch)
-            yield f"| Cygnus, counted | {persistence} | {batch} | | | | {calls:.2f} |"
-    yield "| QuantumLeap, counted | a row of columns | 1 | | | | 1.00 |"
+            yield f"Cygnus, counted | {persistence} | {batch} | | | | {calls:.2f}"
+    yield "QuantumLeap, counted | a row of columns | 1 | | | | 1.00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +270,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.ngsi", description=__doc__)
     parser.add_argument("--check", action="store_true", help="end with 1 below the target")
     parser.add_argument("--count", type=int, default=NOTIFICATIONS, help="of notifications")
+    add_write_option(parser)
     options = parser.parse_args(arguments)
     found = asyncio.run(compare_plans(options.count))
-    print("\n".join([HEADER, *(each.row for each in found), *counted_lines()]))
+    table = format_table(HEADER, [*(each.row for each in found), *counted_rows()], texts=2)
+    show_tables({MARK: below_machine(table)}, options.write)
     reached = factor(found)
     print(f"\ndurable, in rows, {SIZES[-1]} at once: {reached:.1f} times one put an item")
     return int(options.check and reached < TARGET)

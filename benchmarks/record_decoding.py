@@ -11,6 +11,12 @@ import msgspec
 import orjson
 
 from benchmarks.canned_dynamodb import ROWS, pipeline_row
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.dynamodb.record_views import WireItem
 from penstock.datastore.dynamodb.responses import parse_answer
 from penstock.datastore.dynamodb.wire import decode_measured_item, encode_item
@@ -19,6 +25,7 @@ from penstock.datastore.sqlite.rows import JsonItem, decode, encode
 from penstock.datastore.table.items import Projection, load, resource_id
 from penstock.datastore.table.port import Item, key_of
 
+MARK: Final = "record decoding"
 ASKED: Final[Projection] = frozenset(
     ("id", "name", "description", "state", "version", "tags", "groups")
 )
@@ -30,9 +37,11 @@ Work: TypeAlias = Callable[[], list[Pipeline]]
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.record_decoding", description=__doc__)
     parser.add_argument("--rounds", type=int, default=200)
+    add_write_option(parser)
     options = parser.parse_args(arguments)
     gc.disable()
-    print(table(measure_stores(options.rounds)))
+    found = measure_stores(options.rounds)
+    show_tables({MARK: below_machine(table(found))}, options.write)
 
 
 def measure_stores(rounds: int) -> dict[str, list[float]]:
@@ -93,11 +102,11 @@ def measure_ways(works: Sequence[Work], rounds: int) -> list[float]:
 
 def table(found: Mapping[str, Sequence[float]]) -> str:
     """The microseconds and the factor against decoding by items, as Markdown."""
-    lines = [f"| µs for {ROWS} rows | {' | '.join(WAYS)} |", f"|---|{'--:|' * len(WAYS)}"]
-    for name, times in found.items():
-        cells = [f"{time:,.0f} · {times[0] / time:.1f}" for time in times]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    rows = [
+        (name, *(f"{time:,.0f} · {times[0] / time:.1f}" for time in times))
+        for name, times in found.items()
+    ]
+    return format_table(" | ".join((f"µs for {ROWS} rows", *WAYS)), rows)
 
 
 if __name__ == "__main__":

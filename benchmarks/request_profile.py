@@ -24,9 +24,9 @@ import uvloop
 from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
+from benchmarks.page_tables import add_write_option, show_tables
 from benchmarks.peers import handwritten, penstock_app
 from benchmarks.peers.query_shapes import SHAPES, Shape
-from benchmarks.peers.results_page import replace_between_marks
 from benchmarks.peers.rounds import sign_tokens
 from benchmarks.peers.server_options import PeerOptions
 from benchmarks.peers.traffic import CALLERS, Destination, draw_calls, encode
@@ -38,6 +38,7 @@ from penstock.server.settings.settings import Settings
 
 Ask: TypeAlias = Callable[[], Awaitable[None]]
 
+MARK: Final = "request profile"
 CONNECTIONS: Final = 16
 _REQUESTS: Final = 4_000
 _EVERY: Final = 0.001
@@ -210,14 +211,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="for each shape")
     parser.add_argument("--quiet", action="store_true", help="without the log and the metrics")
     parser.add_argument("--functions", type=int, default=10, help="told of each shape")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into the page")
+    add_write_option(parser)
     options = parser.parse_args()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         found = runner.run(_profile_all(options))
-    sys.stdout.write(f"{table(found)}\n")
-    if options.write:
-        page = options.write.read_text()
-        options.write.write_text(replace_between_marks(page, "request profile", table(found)))
+    show_tables({MARK: table(found)}, options.write)
     for title, samples in found.items():
         sys.stdout.write(f"\n{title}\n{largest_functions(samples, options.functions)}\n")
 

@@ -8,11 +8,9 @@ all turns counts: whatever else a machine does only adds to it.
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from functools import partial
-from pathlib import Path
 from time import process_time
 from typing import Any, Final, TypeAlias
 from unittest.mock import patch
@@ -20,10 +18,10 @@ from unittest.mock import patch
 import orjson
 import uvloop
 
+from benchmarks.page_tables import add_write_option, below_machine, show_tables
 from benchmarks.peers.query_shapes import SHAPES, Shape
 from benchmarks.peers.records import make_data
 from benchmarks.peers.reference_answers import ReferenceAnswers
-from benchmarks.peers.results_page import replace_between_marks
 from benchmarks.peers.traffic import draw_calls
 from benchmarks.request_profile import CONNECTIONS, Ask, open_connections, open_handwritten
 from penstock.schema.engine.engine import GraphQLEngine
@@ -33,6 +31,7 @@ from penstock.server.edge import graphql as edge
 from penstock.server.edge.request import parse_request
 from penstock.server.edge.response import HttpResponse, graphql_response
 
+MARK: Final = "request stages"
 WHOLE: Final = "all"
 BY_HAND: Final = "by hand"
 
@@ -186,14 +185,11 @@ async def _measure_all(turns: int) -> dict[str, dict[str, float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.request_stages", description=__doc__)
     parser.add_argument("--turns", type=int, default=40)
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into the page")
+    add_write_option(parser)
     options = parser.parse_args()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         text = table(runner.run(_measure_all(options.turns)))
-    sys.stdout.write(f"{text}\n")
-    if options.write:
-        page = options.write.read_text()
-        options.write.write_text(replace_between_marks(page, "request stages", text))
+    show_tables({MARK: below_machine(text)}, options.write)
 
 
 if __name__ == "__main__":

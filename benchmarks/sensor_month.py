@@ -1,17 +1,28 @@
-"""Measures aggregates of a month of one sensor, as hours are kept by readers or by the sink."""
+"""Measures aggregates of a month of one sensor, as hours are kept by readers or by the sink.
+
+The first read is repeated until it is answered, as long as it keeps hours. The last two lines are
+of a copy of the store, in which the sink keeps the hours before anything is read.
+"""
 
 import argparse
 import asyncio
+import shutil
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded
@@ -37,6 +48,7 @@ from penstock.datastore.session import Session
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 
+MARK: Final = "sensor month"
 BEGIN: Final = datetime(2026, 1, 1, tzinfo=UTC)
 MONTH: Final = 31
 DAY_SECONDS: Final = 86_400
@@ -50,6 +62,7 @@ AGGREGATIONS: Final = (
         for period in (Period.DAY, Period.HOUR, Width(14_400), Width(16_200))
     ),
 )
+FIRST: Final = Aggregation(METHODS[0], Period.DAY)
 POINTS: Final = (100, 500, 2_000)
 SENSOR: Final = Entity("plant", "/", "sensor1", "Sensor")
 READER: Final = Caller("reader", {ROOT: Role.READER})
@@ -146,57 +159,92 @@ class MonthReader:
         )
 
 
-@dataclass(slots=True)
-class Timing:
-    """The lines of a table of times, and the longest of those that count."""
+class ReadTime(NamedTuple):
+    """The number of calls of a read, and its seconds by the clock and of the processor.
 
-    slowest: float = 0.0
+    It `is_of_kept` if all hours were kept before.
+    """
 
-    async def line(self, name: str, period: str, work: Awaitable[int], *, counts: bool) -> None:
-        """Do the work, and print its number of calls and its times."""
-        clock, own = time.perf_counter(), time.process_time()
-        calls = await work
-        seconds, used = time.perf_counter() - clock, time.process_time() - own
-        print(f"| {name} | {period} | {calls} | {seconds:.3f} | {used:.3f} |")
-        if counts:
-            self.slowest = max(self.slowest, seconds)
+    name: str
+    period: str
+    calls: int
+    seconds: float
+    processor: float
+    is_of_kept: bool
+
+    @property
+    def row(self) -> str:
+        times = f"{self.seconds * 1000:,.0f} | {self.processor * 1000:,.0f}"
+        return f"{self.name} | {self.period} | {self.calls} | {times}"
 
 
-async def measure(days: int, *, by_sink: bool) -> float:
-    """Print the times of what keeps the hours, and of reads; return the longest of the latter."""
-    timing = Timing()
-    with tempfile.TemporaryDirectory() as name:
-        async with open_store(Path(name)) as store:
+async def time_read(
+    name: str, period: str, work: Awaitable[int], *, is_of_kept: bool = True
+) -> ReadTime:
+    clock, own = time.perf_counter(), time.process_time()
+    calls = await work
+    seconds, used = time.perf_counter() - clock, time.process_time() - own
+    return ReadTime(name, period, calls, seconds, used, is_of_kept)
+
+
+async def measure(
+    days: int,
+    aggregations: Sequence[Aggregation] = AGGREGATIONS,
+    points: Sequence[int] = POINTS,
+) -> list[ReadTime]:
+    """Measure the reads of a new store with so many days, and the sink in a copy of it."""
+    with TemporaryDirectory() as folder, TemporaryDirectory() as other:
+        async with open_store(Path(folder)) as store:
             await fill(store, days)
-            session = store.open_session(READER)
-            of = await session.notifications.directory.attribute(SENSOR, "temperature")
-            assert of is not None
-            print("| read | period | calls | seconds | of processor time |\n|---|---|--:|--:|--:|")
-            month = MonthReader(session, of, days)
-            first = Aggregation(METHODS[0], Period.DAY)
-            if by_sink:
-                await timing.line("kept by the sink", "", keep_as_sink(store, days), counts=False)
-            else:
-                read = month.aggregate(first)
-                await timing.line("nothing kept", Period.DAY, read, counts=False)
-            for how in AGGREGATIONS:
-                await timing.line(
-                    how.method.value, name_of(how.period), month.aggregate(how), counts=True
-                )
-            for points in POINTS:
-                for chosen in Downsampling:
-                    read = month.downsample(points, chosen)
-                    await timing.line(f"chart: {chosen}", f"{points} points", read, counts=True)
-    return timing.slowest
+        shutil.copytree(folder, other, dirs_exist_ok=True)
+        async with open_store(Path(folder)) as store:
+            month = await _open_month(store, days)
+            found = await measure_reads(month, aggregations, points)
+        async with open_store(Path(other)) as store:
+            return found + await measure_sink(store, days)
+
+
+async def _open_month(store: Store, days: int) -> MonthReader:
+    session = store.open_session(READER)
+    of = await session.notifications.directory.attribute(SENSOR, "temperature")
+    assert of is not None
+    return MonthReader(session, of, days)
+
+
+async def measure_reads(
+    month: MonthReader, aggregations: Sequence[Aggregation], points: Sequence[int]
+) -> list[ReadTime]:
+    first = month.aggregate(FIRST)
+    found = [await time_read("the first one", Period.DAY, first, is_of_kept=False)]
+    for how in aggregations:
+        read = month.aggregate(how)
+        found.append(await time_read(how.method.value, name_of(how.period), read))
+    for count in points:
+        for chosen in Downsampling:
+            read = month.downsample(count, chosen)
+            found.append(await time_read(f"chart: {chosen}", f"{count} points", read))
+    return found
+
+
+async def measure_sink(store: Store, days: int) -> list[ReadTime]:
+    """Measure the sink that keeps the hours of a filled store, and the first read then."""
+    kept = keep_as_sink(store, days)
+    found = [await time_read("the sink keeps the hours", "", kept, is_of_kept=False)]
+    read = (await _open_month(store, days)).aggregate(FIRST)
+    return [*found, await time_read("the first one then", Period.DAY, read, is_of_kept=False)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.sensor_month", description=__doc__)
     parser.add_argument("--days", type=int, default=MONTH, help="of samples, one a second")
-    parser.add_argument("--sink", action="store_true", help="keep the hours before the first read")
     parser.add_argument("--check", action="store_true", help="end with 1 beyond the target")
+    add_write_option(parser)
     options = parser.parse_args(arguments)
-    slowest = asyncio.run(measure(options.days, by_sink=options.sink))
+    found = asyncio.run(measure(options.days))
+    head = "read | period | calls | ms | ms of processor"
+    table = format_table(head, [one.row for one in found], texts=2)
+    show_tables({MARK: below_machine(table)}, options.write)
+    slowest = max(one.seconds for one in found if one.is_of_kept)
     print(f"\nThe slowest read of kept hours took {slowest * 1000:.0f} ms.")
     return int(options.check and slowest > TARGET)
 

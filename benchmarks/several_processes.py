@@ -1,13 +1,13 @@
 """Measures requests a second of `penstock serve --workers N`, and processor time for each, by N.
 
-Run as `python -m benchmarks.several_processes [N ...]`; the default is 1 and the number of cores.
+The default is 1 and the number of cores.
 The load generator runs on the same cores: without a core of its own, the numbers for several
 processes are too low.
 """
 
+import argparse
 import os
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from statistics import median
@@ -16,9 +16,16 @@ from typing import NamedTuple
 
 import orjson
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from benchmarks.peers.load_generator import LoadGenerator, request, send_once
 from tests.support.penstock_command import Server, penstock, start_server, token_of
 
+MARK = "several processes"
 ROUNDS = 3
 SECONDS = 3.0
 CONNECTIONS = 32
@@ -54,21 +61,21 @@ def run_server(count: int, data_dir: Path) -> Iterator[Server]:
         yield server
 
 
-def measure_server(server: Server, asked: bytes) -> Sample:
+def measure_server(server: Server, asked: bytes, seconds: float) -> Sample:
     port = int(server.url.rpartition(":")[2])
     status, answer = send_once(port, asked)
     assert (status, b'"errors"' in answer) == (200, False), answer
     with closing(LoadGenerator(port, [asked], CONNECTIONS)) as generator:
-        generator.run(1)
+        generator.run(min(1.0, seconds))
         before = processor_seconds(members(server))
-        loaded = generator.run(SECONDS)
+        loaded = generator.run(seconds)
         used = processor_seconds(members(server)) - before
     count = len(loaded.latencies)
     return Sample(count / loaded.seconds, used / count * 1e6)
 
 
-def main() -> None:
-    counts = [int(one) for one in sys.argv[1:]] or [1, os.cpu_count() or 2]
+def measure(counts: Sequence[int], rounds: int, seconds: float) -> dict[int, Sample]:
+    """The middle rate and the middle processor time for each number of processes."""
     samples: dict[int, list[Sample]] = {count: [] for count in counts}
     with TemporaryDirectory() as directory:
         data_dir = Path(directory, "data")
@@ -76,17 +83,33 @@ def main() -> None:
         token = {"Authorization": f"Bearer {token_of(data_dir, '/=reader')}"}
         with ExitStack() as held:
             servers = {n: held.enter_context(run_server(n, data_dir)) for n in counts}
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 for count, server in servers.items():
                     port = int(server.url.rpartition(":")[2])
                     asked = request(port, "/graphql", orjson.dumps({"query": QUERY}), token)
-                    samples[count].append(measure_server(server, asked))
-    first = median(sample.rate for sample in samples[counts[0]])
-    print(f"{os.cpu_count()} cores, {CONNECTIONS} connections, median of {ROUNDS} rounds")
-    for count, found in samples.items():
-        rate = median(sample.rate for sample in found)
-        cpu = median(sample.cpu for sample in found)
-        print(f"{count} processes: {rate:,.0f} requests/s ({rate / first:.2f}), {cpu:,.0f} us each")
+                    samples[count].append(measure_server(server, asked, seconds))
+    return {
+        count: Sample(*(median(column) for column in zip(*found, strict=True)))
+        for count, found in samples.items()
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.several_processes", description=__doc__)
+    parser.add_argument("counts", type=int, nargs="*", metavar="N", help="of processes")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of each measurement")
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    counts = options.counts or [1, os.cpu_count() or 2]
+    found = measure(counts, options.rounds, options.seconds)
+    first = found[counts[0]].rate
+    rows = [
+        f"{count} | {one.rate:,.0f} | {one.rate / first:.2f} | {one.cpu / 1000:.1f}"
+        for count, one in found.items()
+    ]
+    head = "processes | requests/s | times those of the first row | ms of processor each"
+    show_tables({MARK: below_machine(format_table(head, rows, texts=0))}, options.write)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,10 @@ import asyncio
 import gc
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from benchmarks import read_cost_limits
 from benchmarks.id_distributions import DISTRIBUTIONS, draw
-from benchmarks.peers.results_page import replace_between_marks
+from benchmarks.page_tables import add_write_option, show_tables
 from benchmarks.tag_search_comparison import COPIES, Answer, Comparison, compare_all
 from benchmarks.tag_tables import World, world_of
 
@@ -22,13 +21,10 @@ HEADER = (
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.tag_search", description=__doc__)
     parser.add_argument("--check", action="store_true", help="end with 1 if a promise is broken")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into the page")
+    add_write_option(parser)
     options = parser.parse_args(arguments)
     compared = asyncio.run(_compare_distributions())
-    print(full_tables(compared))
-    print("\n" + summary(compared))
-    if options.write:
-        options.write.write_text(with_tables(options.write.read_text(), compared))
+    show_tables(tables(compared), options.write)
     return asyncio.run(_check(compared)) if options.check else 0
 
 
@@ -82,13 +78,10 @@ def summary(compared: Sequence[Comparison]) -> str:
     )
 
 
-def with_tables(page: str, compared: Sequence[Comparison]) -> str:
-    """The page with new tables between its markers."""
+def tables(compared: Sequence[Comparison]) -> dict[str, str]:
+    """The tables and the summary of the page, by their marks."""
     short = [one for one in compared if one.distribution == "independent" and len(one.sizes) == 2]
-    parts = {"two tags": table(short), "summary": summary(compared), "all": full_tables(compared)}
-    for name, text in parts.items():
-        page = replace_between_marks(page, name, text)
-    return page
+    return {"two tags": table(short), "summary": summary(compared), "all": full_tables(compared)}
 
 
 def _cells(answer: Answer) -> str:

@@ -1,16 +1,16 @@
 """Measures a page of a search by three tags beside the least that any search needs.
 
-Run as `python -m benchmarks.tag_search_floor [pipelines]`. The page has the newest 20 pipelines
+The page has the newest 20 pipelines
 with three tags, of which every second, third and fifth has one, from the embedded store. "SQLite
 alone" is one statement over a table of tags and ids and one of rows, without groups, rights, units
 or records. The least units are those of DynamoDB for the 20 rows that are shown, if one query could
 read them and nothing else.
 """
 
+import argparse
 import asyncio
 import sqlite3
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -19,6 +19,12 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Final, NamedTuple
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
@@ -30,6 +36,7 @@ from tests.support.sample_resources import SUPER, USA, create_groups, make, tags
 TAGS: Final[Mapping[str, int]] = {"half=1": 2, "third=1": 3, "fifth=1": 5}
 """Each tag, and the step between the pipelines that have it."""
 
+MARK: Final = "tag search floor"
 PAGE: Final = 20
 _ROUNDS: Final = 15
 _WRITERS: Final = 50
@@ -121,13 +128,17 @@ def _middle(costs: list[SearchCost]) -> SearchCost:
     return costs[0]._replace(seconds=median(one.seconds for one in costs))
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    found = asyncio.run(measure(count))
-    print("| a page of 20 by three tags | ms of processor | read units |\n|---|--:|--:|")
-    for name, one in found.items():
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.tag_search_floor", description=__doc__)
+    parser.add_argument("--count", type=int, default=10_000, help="of pipelines")
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    rows = []
+    for name, one in asyncio.run(measure(options.count)).items():
         least = "at least " if name != "Penstock" else ""
-        print(f"| {name} | {one.seconds * 1e3:.2f} | {least}{one.units:.1f} |")
+        rows.append((name, f"{one.seconds * 1e3:.2f}", f"{least}{one.units:.1f}"))
+    table = format_table("a page of 20 by three tags | ms of processor | read units", rows)
+    show_tables({MARK: below_machine(table)}, options.write)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,17 @@
 """Measures the rows of a file that one core transforms in a second, and the memory.
 
-Run as `python -m benchmarks.transform [rows]`; the default is 1,000,000 rows. The file is generated
-while it is read, in chunks of 256 KB, and the output is dropped; only the transform's processor
-time counts. A file of 2 GB has about 110,000,000 rows.
+The file is generated while it is read, in chunks of 256 KB, and the output is dropped; only the
+transform's processor time counts. A file of 2 GB has about 110,000,000 rows.
 
 Beside it, the same rows are computed by hand, with Python's csv and decimal, and by DuckDB with one
 thread and decimals of fixed width: what no engine in Python comes near, and what a vectorised one
 in C++ does. Neither says why a row fails.
 """
 
+import argparse
 import csv
 import resource
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,12 +19,19 @@ from time import process_time
 from typing import NamedTuple
 
 import penstock.server  # noqa: F401 - garbage is collected as seldom as in a worker
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.formula.core.values import FormulaType
 from penstock.transform.csv_transform import CsvTransform
 from penstock.transform.outcome import RowCounts
 from penstock.transform.plan import Column, FormulaStep, TransformPlan
 from penstock.transform.program import Program
 
+MARK = "transform"
 CHUNK = 256 * 1024
 NUMBER, STRING = FormulaType.NUMBER, FormulaType.STRING
 PLAN = TransformPlan(
@@ -129,21 +135,23 @@ def measure_peers(rows: int) -> dict[str, TransformCost]:
     return found
 
 
-def main() -> None:
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    spent, counts = measure(rows)
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.transform", description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    ours = measure(options.rows)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{counts.rows:,} rows, {counts.failed:,} of them failed")
-    print(f"{counts.bytes_read / 1e6:,.0f} MB in, {counts.bytes_written / 1e6:,.0f} MB out")
-    print(
-        f"{counts.rows / spent:,.0f} rows/s, {counts.bytes_read / spent / 1e6:,.1f} MB/s on a core"
-    )
-    print(f"{peak:,.0f} MB of memory at most")
-    for name, peer in measure_peers(rows).items():
-        assert peer.counts.succeeded == counts.succeeded
-        print(
-            f"{name}: {rows / peer.seconds:,.0f} rows/s, {spent / peer.seconds:.2f} times as fast"
-        )
+    found = {"Penstock": ours} | measure_peers(options.rows)
+    rows = []
+    for name, one in found.items():
+        assert one.counts.succeeded == ours.counts.succeeded
+        rate, megabytes = options.rows / one.seconds, one.counts.bytes_read / one.seconds / 1e6
+        memory = f"{peak:,.0f}" if one is ours else ""
+        times = f"{ours.seconds / one.seconds:.2f}"
+        rows.append((name, f"{rate:,.0f}", f"{megabytes:.1f}", times, memory))
+    head = f"{options.rows:,} rows on one core | rows/s | MB/s | times as fast | MB of memory"
+    show_tables({MARK: below_machine(format_table(head, rows))}, options.write)
 
 
 if __name__ == "__main__":

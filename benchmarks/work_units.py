@@ -1,12 +1,13 @@
-"""Measures the processor time of a unit of each kind of work: `python -m benchmarks.work_units`.
+"""Measures the processor time of a unit of each kind of work.
 
 A caller pays for work in units. One is about the time of reading an object in a list, which the
 first line shows; the others show the same number or less for usual input, and at most a few times
 as much for the worst one. Numbers are the least of five rounds, in microseconds.
 """
 
+import argparse
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +17,12 @@ from typing import Any
 
 import orjson
 
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.access.work import (
     change_units,
     file_units,
@@ -64,6 +71,7 @@ from tests.support.application import open_application
 from tests.support.sample_resources import NORTHWEST, USA, create_groups, make
 from tests.support.stores import open_table
 
+MARK = "work units"
 ROUNDS = 5
 OBJECTS = 100
 HOURS = 2_000
@@ -230,10 +238,13 @@ def measure_all() -> dict[str, float]:
     return measured | work_of_series()
 
 
-def main() -> None:
-    print(f"{'microseconds of a unit':<32}{'least':>8}")
-    for name, microseconds in measure_all().items():
-        print(f"{name:<32}{microseconds:>8.1f}")
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.work_units", description=__doc__)
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    rows = [(name, f"{microseconds:.1f}") for name, microseconds in measure_all().items()]
+    table = format_table("work of one unit | µs of processor, at least", rows)
+    show_tables({MARK: below_machine(table)}, options.write)
 
 
 if __name__ == "__main__":

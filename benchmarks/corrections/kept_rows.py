@@ -1,13 +1,13 @@
 """Measures rows that are all corrected twice: the executions, the reads, and the merge of files.
 
-Run as `python -m benchmarks.corrections.kept_rows [rows]`; the default is 1,000,000. Three
-executions make the same keys. It checks the exact sum after each, and prints processor seconds of
-all threads. Pages have their time by plain SQL over the same files beside, in one thread.
+Three executions make the same keys, and the exact sum is checked after each. Times are processor
+seconds of all threads. The first page has its time by plain SQL over the same files beside, in one
+thread.
 """
 
+import argparse
 import asyncio
 import resource
-import sys
 from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +18,12 @@ from typing import NamedTuple
 import duckdb
 
 from benchmarks.kept_rows import KEPT, LINES, THREADS, find_parquet, measure
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 from penstock.datastore.access.access import Access
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.kept_rows.conditions import RowCondition, RowFilter
@@ -36,6 +42,7 @@ from tests.datastore.executions.sample_executions import (
 from tests.support.sample_resources import create_groups
 from tests.support.stores import open_table
 
+MARK = "corrected rows"
 TIMES = 3
 ALL = TotalsRequest(measures=(Measure("kwh", MeasureFunction.SUM, "kwh"),))
 
@@ -158,18 +165,24 @@ async def measure_store(rows: int) -> CorrectionsCost:
     return cost
 
 
-def main() -> None:
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    started = process_time()
-    cost = asyncio.run(measure_store(rows))
-    for turn, spent in enumerate(cost.runs):
-        print(f"execution {turn + 1} of {rows:,} rows with the same keys: {spent:.1f} s")
-    print(f"exact total of {rows:,} rows of {TIMES * rows:,} versions: {cost.total:.2f} s")
-    for name, spent in cost.pages.items():
-        print(f"a page of 50 by key {name}: {spent:.3f} s")
-    print(f"the first of them by plain SQL: {cost.plain_page:.2f} s")
-    print(f"merge of the files: {cost.merge:.2f} s, then a total: {cost.total_of_merged:.2f} s")
-    print(f"peak of memory: {cost.peak:,.0f} MB; all: {process_time() - started:.0f} s")
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.corrections.kept_rows", description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    cost = asyncio.run(measure_store(options.rows))
+    runs = ", then ".join(f"{spent:.1f} s" for spent in cost.runs)
+    rows = [
+        (f"an execution of {options.rows:,} rows, with the making of its input", runs),
+        ("exact total of the rows that stand", f"{cost.total:.2f} s"),
+        *((f"a page of 50 {name}", f"{spent:.2f} s") for name, spent in cost.pages.items()),
+        ("the first of them by plain SQL over the same files", f"{cost.plain_page:.2f} s"),
+        ("the merge of the files", f"{cost.merge:.1f} s"),
+        ("exact total then", f"{cost.total_of_merged:.2f} s"),
+        ("memory", f"{cost.peak:,.0f} MB"),
+    ]
+    head = f"{options.rows:,} rows, all corrected twice | processor time"
+    show_tables({MARK: below_machine(format_table(head, rows))}, options.write)
 
 
 if __name__ == "__main__":

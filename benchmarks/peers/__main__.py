@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
+from benchmarks.page_tables import NoPlace, add_write_option, check_marks, show_tables
 from benchmarks.peers.competitors import Interpreters, LaunchOptions, Peer, peers
 from benchmarks.peers.emulator import NoEmulator, fill, run_emulator
 from benchmarks.peers.environments import NotInstalled, bun, go_server, node, python_of, versions_of
@@ -19,13 +20,7 @@ from benchmarks.peers.load_generator import WrongAnswer
 from benchmarks.peers.processes import NotStarted, cores, stay_on
 from benchmarks.peers.query_shapes import SHAPES
 from benchmarks.peers.records import make_data
-from benchmarks.peers.results_page import (
-    NoPlace,
-    check_marks,
-    describe_run,
-    replace_between_marks,
-    tables,
-)
+from benchmarks.peers.results_page import describe_run, tables
 from benchmarks.peers.rounds import Length, MeasurementPlan, Sample, measure_rounds
 
 MODES = ("memory", "store")
@@ -65,12 +60,7 @@ def _measure(options: argparse.Namespace) -> int:
         own = plan.in_mode(mode)
         samples = _run(own, mode, options.latency)
         texts[mark] = f"{machine}\n\n{tables(samples, mode, own.peers, shapes)}"
-    print("\n\n".join(texts.values()))
-    if options.write:
-        page = options.write.read_text()
-        for mark, text in texts.items():
-            page = replace_between_marks(page, mark, text)
-        options.write.write_text(page)
+    show_tables(texts, options.write)
     return 0
 
 
@@ -127,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--alike", action="store_true", help="repeat one request of each shape to the byte")
     add("--peers", nargs="+", default=(), help="names of servers; all unless given")
     add("--python", nargs="+", default=(), metavar="PATH", help="more Pythons to run Penstock with")
-    add("--write", type=Path, metavar="PAGE", help="put the tables into the page")
+    add_write_option(parser)
     return parser
 
 

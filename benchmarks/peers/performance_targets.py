@@ -27,7 +27,7 @@ PROMISES = (
     Promise("memory", "list", SLOWEST, 30.0),
     Promise("memory", "owners", SLOWEST, 30.0),
     *(Promise("store", shape, rival, 2.0) for shape in SHAPES for rival in RIVALS),
-    *(Promise("store", shape, FLOOR, 0.5) for shape in SHAPES),
+    *(Promise(mode, shape, FLOOR, 0.5) for mode in ("memory", "store") for shape in SHAPES),
 )
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.peers.results_page import replace_between_marks
+from benchmarks.page_tables import add_write_option, below_machine, write_tables
 from benchmarks.product.measure import Load, ProductCost, measure_product
 from benchmarks.product.stores import DYNAMODB, EMBEDDED, fill_store
 from tests.support.stores import aws_environment
 
 SIZES: Final = (1_000, 10_000)
 DYNAMODB_SIZE: Final = 1_000
+MARK: Final = "product"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--dynamodb-size", type=int, default=DYNAMODB_SIZE, help="pipelines; 0 for none"
     )
     parser.add_argument("--seconds", type=float, default=2.0, help="for each operation")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into a page")
+    add_write_option(parser)
     options = parser.parse_args(arguments)
     places = [(EMBEDDED, size) for size in options.sizes]
     if options.dynamodb_size:
@@ -41,8 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tables.append("\n".join(table_lines(name, size, cost)))
         print(tables[-1], "\n", sep="", flush=True)
     if options.write is not None:
-        page = options.write.read_text()
-        options.write.write_text(replace_between_marks(page, "product", "\n\n".join(tables)))
+        write_tables(options.write, {MARK: below_machine("\n\n".join(tables))})
 
 
 def table_lines(name: str, size: int, cost: ProductCost) -> Iterator[str]:

@@ -1,19 +1,28 @@
 """The rows that a pipeline keeps, in a table of Postgres: to compare `benchmarks.kept_rows` with.
 
-Run as `python -m benchmarks.rows_elsewhere.postgres URL [rows] [parts]`, with the rows that
-`benchmarks.kept_rows` makes of the same numbers, on a server and a database of your own; `psql` is
-the client. It prints seconds by the clock of the server, without parallel workers. The table
-`kept_rows_benchmark` has the latest state of each key alone, with exact numbers; it is removed.
+The rows are those that `benchmarks.kept_rows` makes of the same numbers, on a server and a database
+of your own, which `POSTGRES_URL` names; `psql` is the client. Times are seconds by the clock of the
+server, without parallel workers. The table `kept_rows_benchmark` has the latest state of each key
+alone, with exact numbers; it is removed.
 """
 
+import argparse
 import asyncio
+import os
 import re
 import subprocess
-import sys
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from benchmarks.kept_rows import lines_of
+from benchmarks.page_tables import (
+    add_write_option,
+    below_machine,
+    format_table,
+    show_tables,
+)
 
+MARK: Final = "kept rows in postgres"
 CREATE: Final = """SET client_min_messages = warning;
 DROP TABLE IF EXISTS kept_rows_benchmark;
 CREATE TABLE kept_rows_benchmark (meter text, day date, kwh numeric, PRIMARY KEY (meter, day));"""
@@ -57,13 +66,30 @@ def run_statements(url: str, statements: str) -> list[float]:
     return [float(text) / 1000 for text in _time.findall(found.stdout)]
 
 
-def main() -> None:
-    url = sys.argv[1]
-    rows = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
-    parts = int(sys.argv[3]) if len(sys.argv) > 3 else 10
-    cost = asyncio.run(measure_postgres(url, rows, parts))
-    print(f"Postgres: write {rows // parts:,} rows {cost.write:.2f} s, ", end="")
-    print(f"totals {cost.totals:.2f} s, a page {cost.page:.4f} s")
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.rows_elsewhere.postgres", description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_100_000)
+    parser.add_argument("--parts", type=int, default=10)
+    add_write_option(parser)
+    options = parser.parse_args(arguments)
+    url = os.environ.get("POSTGRES_URL")
+    if url is None:
+        parser.error("POSTGRES_URL names no server")
+    cost = asyncio.run(measure_postgres(url, options.rows, options.parts))
+    rows = [
+        (f"the write of {options.rows // options.parts:,} rows", f"{cost.write:.2f} s"),
+        ("totals by month", f"{cost.totals:.2f} s"),
+        ("a page of 50 rows in the order of their keys", f"{cost.page:.4f} s"),
+    ]
+    head = f"{options.rows:,} rows in {options.parts} parts | Postgres {read_version(url)}"
+    show_tables({MARK: below_machine(format_table(head, rows))}, options.write)
+
+
+def read_version(url: str) -> str:
+    command = ["psql", "--no-psqlrc", "--tuples-only", "--no-align", url]
+    asked = [*command, "--command", "SHOW server_version"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=True)
+    return found.stdout.split()[0]
 
 
 if __name__ == "__main__":

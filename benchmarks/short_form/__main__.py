@@ -1,19 +1,21 @@
 """Runs all benchmarks in a short form and compares them with the last release.
 
 Each runs in a process of its own. The table has the numbers of the last release beside those of
-today. The exit code is 1 if a number is worse by more than a third, after a second try.
+today. The exit code is 1 if a number is worse by more than a third, after a second try. With
+`--whole` each runs at its whole size instead (`make bench BENCH="--whole --help"`).
 """
 
 import argparse
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from benchmarks.peers.results_page import replace_between_marks
+from benchmarks.page_tables import add_write_option, show_tables
 from benchmarks.short_form.benchmarks import BENCHMARKS
 from benchmarks.short_form.figures import (
     Figure,
@@ -26,35 +28,34 @@ from benchmarks.short_form.figures import (
     write_figures,
 )
 
+MARK: Final = "bench"
 LAST: Final = Path(__file__).parent / "last_release.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="benchmarks.short_form", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument(
         "--only", choices=BENCHMARKS, nargs="+", default=list(BENCHMARKS), help="the benchmarks"
     )
     parser.add_argument("--last", type=Path, default=LAST, help="the figures to compare with")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures, as JSON")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into a page")
+    add_write_option(parser)
     parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.in_this_process:
         (name,) = options.only
-        sys.stdout.buffer.write(msgspec.json.encode(measure_here(name)))
+        with redirect_stdout(sys.stderr):
+            figures = measure_here(name)
+        sys.stdout.buffer.write(msgspec.json.encode(figures))
         return 0
     last = read_figures(options.last)
     figures = measure_apart(options.only, last)
-    table = "\n".join(table_lines(figures, last))
-    print(table)
+    show_tables({MARK: "\n".join(table_lines(figures, last))}, options.write)
     if options.save is not None:
         write_figures(options.save, replace_measured(read_figures(options.save), figures))
-    if options.write is not None:
-        page = options.write.read_text()
-        options.write.write_text(replace_between_marks(page, "bench", table))
     worse = find_worse(figures, last)
     for one in worse:
-        print(f"worse by more than a third: {one.title}", file=sys.stderr)
+        print(f"worse than the last release: {one.title}", file=sys.stderr)
     return int(bool(worse))
 
 

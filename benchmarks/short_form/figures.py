@@ -2,7 +2,7 @@
 
 Times of two machines do not compare. So each time is also divided by the time of a fixed work that
 runs in the same process, and releases are compared by these ratios. Counted numbers, such as read
-units, are compared as they are.
+units, are compared as they are; those that are the same in each run may not be larger at all.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ TOLERANCE: Final = 4 / 3
 
 _WORKS: Final = 7
 
-Unit: TypeAlias = Literal["µs", "ms", "read units", "write units", "units", "calls"]
+Unit: TypeAlias = Literal["µs", "ms", "read units", "write units", "units", "calls", "MB"]
 TIMES: Final = frozenset[Unit](("µs", "ms"))
 
 
@@ -28,6 +28,7 @@ class Figure(msgspec.Struct, frozen=True):
     """One number of one benchmark; of a time, `ratio` is what it is to the fixed work.
 
     A number that `is_beside` is that of a peer or a floor, which no release of ours can make worse.
+    One that `is_exact` is the same in each run.
     """
 
     benchmark: str
@@ -36,6 +37,7 @@ class Figure(msgspec.Struct, frozen=True):
     value: float
     ratio: float | None = None
     is_beside: bool = False
+    is_exact: bool = False
 
     @property
     def title(self) -> str:
@@ -64,6 +66,22 @@ def do_fixed_work() -> float:
     return process_time() - began
 
 
+_BESIDE: Final = frozenset(
+    {"by hand", "DuckDB", "SQLite alone", "calculated", "one put an item", "document", "stock"}
+)
+"""The peers and floors, by the part of a number's name that names them."""
+
+
+def list_figures(
+    benchmark: str, unit: Unit, values: Mapping[str, float], *, exact: bool = False
+) -> list[Figure]:
+    """The figures of a benchmark that have one unit, by their names."""
+    return [
+        Figure(benchmark, name, unit, value, None, not _BESIDE.isdisjoint(name.split(", ")), exact)
+        for name, value in values.items()
+    ]
+
+
 def measure_machine() -> float:
     """The seconds of the fixed work: the least of several runs."""
     return min(do_fixed_work() for _ in range(_WORKS))
@@ -78,10 +96,14 @@ def relate_times(figures: Sequence[Figure], machine: float) -> list[Figure]:
 
 
 def find_worse(figures: Sequence[Figure], last: Mapping[str, Figure]) -> list[Figure]:
-    """The figures that are worse than those of the last release by more than a third."""
+    """The figures that are worse than those of the last release: by a third, or at all if exact."""
     ours = [one for one in figures if not one.is_beside]
     known = [(one, last[one.title]) for one in ours if one.title in last]
-    return [one for one, before in known if one.compared > before.compared * TOLERANCE]
+    return [
+        one
+        for one, before in known
+        if one.compared > before.compared * (1 if one.is_exact else TOLERANCE)
+    ]
 
 
 def table_lines(figures: Sequence[Figure], last: Mapping[str, Figure]) -> Iterator[str]:
@@ -90,7 +112,7 @@ def table_lines(figures: Sequence[Figure], last: Mapping[str, Figure]) -> Iterat
     yield "|---|---|--:|--:|--:|"
     for one in figures:
         before = last.get(one.title)
-        then, times = "", ""
+        then, times = "new", ""
         if before is not None:
             then = f"{_format(before.value)} {before.unit}"
             times = f"{one.compared / before.compared:.2f}" if before.compared else "1.00"

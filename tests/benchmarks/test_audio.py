@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.audio import BEGIN, END, Row, main, measure_costs, with_table
+from benchmarks.audio import Row, main, measure_costs
 
 
 async def test_no_operation_costs_more_than_the_design_calculated() -> None:
@@ -23,16 +23,9 @@ def test_a_number_that_is_higher_is_told() -> None:
     assert Row("x", "", None, 99.0).is_kept
 
 
-def test_the_table_takes_its_place_in_the_page() -> None:
-    page = f"before\n{BEGIN}\nold\n{END}\nafter"
-    assert with_table(page, "new") == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter"
-    with pytest.raises(ValueError, match="0 places"):
-        with_table("none", "new")
-
-
 def test_the_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"{BEGIN}{END}")
+    page.write_text("<!-- begin costs --><!-- end costs -->")
     assert main(["--tracks", "40", "--write", str(page)]) == 0
     assert "| 1 one audio, RCU |" in page.read_text()
     assert "| 1 one audio, RCU |" in capsys.readouterr().out

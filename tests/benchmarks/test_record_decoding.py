@@ -23,7 +23,7 @@ def test_all_ways_come_to_the_same_records(store: Callable[..., Any]) -> None:
 
 def test_the_table_tells_times_and_ratios(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--rounds", "1"])
-    head, _, *lines = capsys.readouterr().out.splitlines()
+    _, _, head, _, *lines = capsys.readouterr().out.splitlines()
     assert head == "| µs for 100 rows | items, then records | records | what is asked for |"
     assert [line.split(" | ")[0] for line in lines] == ["| embedded", "| DynamoDB"]
     assert all(line.split(" | ")[1].endswith(" · 1.0") for line in lines)

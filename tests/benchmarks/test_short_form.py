@@ -10,6 +10,7 @@ from benchmarks.short_form.benchmarks import BENCHMARKS
 from benchmarks.short_form.figures import (
     Figure,
     find_worse,
+    list_figures,
     read_figures,
     relate_times,
     replace_measured,
@@ -36,6 +37,21 @@ def test_a_number_is_worse_if_it_is_larger_by_more_than_a_third() -> None:
     assert find_worse([dearer], last) == [dearer]
 
 
+def test_a_number_that_is_the_same_in_each_run_may_not_grow_at_all() -> None:
+    last = {SMALL.title: SMALL}
+    exact = structs.replace(SMALL, is_exact=True)
+    assert find_worse([exact], last) == []
+    dearer = structs.replace(exact, value=3.5)
+    assert find_worse([dearer], last) == [dearer]
+    assert find_worse([structs.replace(exact, value=2.5)], last) == []
+
+
+def test_figures_of_peers_are_told_by_their_names() -> None:
+    found = list_figures("tags", "read units", {"a page": 27.0, "a page, calculated": 1.0})
+    assert [one.is_beside for one in found] == [False, True]
+    assert [one.is_exact for one in list_figures("tags", "calls", {"a": 1.0}, exact=True)] == [True]
+
+
 def test_a_peer_that_is_slower_is_not_worse() -> None:
     floor = structs.replace(SLOW, ratio=400.0, is_beside=True)
     assert find_worse([floor], {SLOW.title: SLOW}) == []
@@ -43,7 +59,7 @@ def test_a_peer_that_is_slower_is_not_worse() -> None:
 
 def test_what_the_last_release_did_not_measure_is_not_worse() -> None:
     assert find_worse([SLOW], {}) == []
-    assert list(table_lines([SLOW], {}))[2:] == ["| formula | trivial | 2.0 µs |  |  |"]
+    assert list(table_lines([SLOW], {}))[2:] == ["| formula | trivial | 2.0 µs | new |  |"]
 
 
 def test_the_table_shows_the_last_release_beside_each_number() -> None:
@@ -84,4 +100,4 @@ def test_a_worse_number_is_measured_again_and_then_fails(
     assert runs == []
     said = capsys.readouterr()
     assert said.out.splitlines()[-1].endswith("| 8.0 read units | 3.0 read units | 2.67 |")
-    assert said.err.splitlines()[-1] == ("worse by more than a third: names: one name, read units")
+    assert said.err.splitlines()[-1] == ("worse than the last release: names: one name, read units")

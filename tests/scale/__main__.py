@@ -1,4 +1,4 @@
-"""Measures writes that meet, behind a proxy that refuses as AWS does; prints tables in Markdown.
+"""Measures writes that meet, behind a proxy that refuses as AWS does.
 
 It needs dynoxide (`make tools`), the emulator of the tests. Exits with 1 if a write failed, or if
 a row is wrong afterwards.
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.page_tables import add_write_option, below_machine, show_tables
 from tests.scale.contention_proxy import ProxyLimits
 from tests.scale.loads import LOADS
 from tests.scale.measure import (
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--clients", type=int, default=64, help="of all servers together")
     parser.add_argument("--writes", type=int, default=400, help="of each measurement")
     parser.add_argument("--load", nargs="+", choices=[*LOADS], help="only these loads")
+    add_write_option(parser)
     options = parser.parse_args(arguments)
     if reason := skip_reason("dynoxide"):
         parser.error(reason)
@@ -48,19 +50,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stderr.write(f"{number}/{len(plan)} {LOADS[each.kind].noun}\n")
             found.append(asyncio.run(measure(each, dynoxide_endpoint(), Path(directory))))
             sys.stderr.write(f"{found[-1].row}\n")
-    sys.stdout.write("\n".join(tables(found)) + "\n")
-    return int(any(each.faults or each.result.failures for each in found))
+    show_tables(tables(found), options.write)
+    for report in found:
+        for text in [*dict.fromkeys(report.result.failures), *report.faults[:5]]:
+            sys.stderr.write(f"{LOADS[report.of.kind].noun}: {text}\n")
+    return int(any(report.faults or report.result.failures for report in found))
 
 
-def tables(found: Sequence[LoadReport]) -> list[str]:
-    """Return the lines of both tables, and of what went wrong."""
-    lines = [*header(LOAD_HEADER), *(each.row for each in found), "", *header(HOT_HEADER)]
+def tables(found: Sequence[LoadReport]) -> dict[str, str]:
+    """Return both tables by their marks."""
     hot = {each.of.kind: each for each in found if each.of.servers == 2 or each.of.kind == "groups"}
-    lines += [row for each in hot.values() for row in each.hot_rows]
-    for each in found:
-        wrong = [*dict.fromkeys(each.result.failures), *each.faults[:5]]
-        lines += [f"\n{LOADS[each.of.kind].noun}: {text}" for text in wrong]
-    return lines
+    loads = [*header(LOAD_HEADER), *(each.row for each in found)]
+    items = [*header(HOT_HEADER), *(row for each in hot.values() for row in each.hot_rows)]
+    return {
+        "writes that meet": below_machine("\n".join(loads)),
+        "hot items": "\n".join(items),
+    }
 
 
 if __name__ == "__main__":

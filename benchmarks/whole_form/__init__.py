@@ -1,0 +1,1 @@
+"""Each benchmark at its whole size, and its tables in the pages: `make bench BENCH=--whole`."""
