@@ -60,6 +60,9 @@ async def fetch_json(http: httpx.AsyncClient, url: str) -> JsonDocument:
         raise FetchFailed(f"{url}: {type(error).__name__} {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FetchFailed(f"{url} did not answer with JSON") from error
+    except UnicodeError as error:
+        # Of a name that cannot be one of a host, httpx lets through what its library raises.
+        raise FetchFailed(f"{url} has no name of a host: {error}") from error
 
 
 async def _fetch(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Headers]:

@@ -340,6 +340,21 @@ async def test_keys_are_not_fetched_without_tls_from_another_machine(
     assert issuer.requests == [DISCOVERY]
 
 
+AWKWARD_HOSTS = ["xn--", "xn--zzzzzzzzzzzzzzzz99999999", "a..b", "a" * 64, "é" * 70, "x\u2028", "%00"]
+
+
+@pytest.mark.parametrize("host", AWKWARD_HOSTS)
+async def test_an_address_of_keys_with_a_name_that_is_none_leaves_the_keys_as_they_were(
+    issuer: Issuer, jwks: Jwks, clock: Clock, host: str
+) -> None:
+    issuer.keys = [ec_key("one")]
+    assert await jwks.find("one", "ES256") is not None
+    issuer.configuration["jwks_uri"] = f"https://{host}/jwks"
+    clock.now += 2 * 3600
+    assert await jwks.find("one", "ES256") is not None
+    assert await jwks.find("two", "ES256") is None
+
+
 async def test_an_answer_is_not_unpacked(issuer: Issuer, jwks: Jwks) -> None:
     issuer.keys = [ec_key("one")]
     issuer.jwks_headers = {"content-encoding": "gzip"}
