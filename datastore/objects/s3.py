@@ -402,7 +402,7 @@ class S3Files:
             parts = [await self._upload_part(upload, 1, first)]
             async for block in rest:
                 parts.append(await self._upload_part(upload, len(parts) + 1, block))
-            done = await self._call(
+            done = await self._continue_upload(
                 "complete_multipart_upload", **upload, MultipartUpload={"Parts": parts}
             )
         except BaseException:
@@ -421,8 +421,19 @@ class S3Files:
     async def _upload_part(
         self, upload: dict[str, str], number: int, block: bytes
     ) -> dict[str, Any]:
-        part = await self._call("upload_part", **upload, PartNumber=number, Body=block)
+        part = await self._continue_upload("upload_part", **upload, PartNumber=number, Body=block)
         return {"ETag": part["ETag"], "PartNumber": number}
+
+    async def _continue_upload(self, name: str, /, **arguments: object) -> Any:
+        """Send a call about an upload; Unavailable if the store knows it no more.
+
+        So it is after an answer that told of its end and was lost, and where others removed it.
+        """
+        try:
+            return await self._call(name, **arguments)
+        except NotFound as unknown:
+            words = "The store of files does not know the upload of a file any more."
+            raise Unavailable(words) from unknown
 
 
 def _unreadable_answer() -> Unavailable:

@@ -21,6 +21,7 @@ class S3Fault(StrEnum):
     """One fault of one request."""
 
     SLOW_DOWN = "503 SlowDown, nothing done"
+    UNKNOWN_UPLOAD = "404 NoSuchUpload, nothing done"
     DENIED = "403 AccessDenied, nothing done"
     RESET_BEFORE = "the connection is reset, nothing done"
     RESET_AFTER = "done, then the connection is reset before the answer"
@@ -72,6 +73,9 @@ class S3Proxy:
                 return
             case S3Fault.SLOW_DOWN:
                 await connection.answer(_error(503, "SlowDown"))
+                return
+            case S3Fault.UNKNOWN_UPLOAD:
+                await connection.answer(_error(404, "NoSuchUpload"))
                 return
             case S3Fault.DENIED:
                 await connection.answer(_error(403, "AccessDenied"))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
-from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
+from penstock.datastore.errors import IllegalState, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.executions.claims.claims import Claims, with_counts, with_end_state
 from penstock.datastore.executions.files import (
     GrowingFile,
@@ -78,19 +78,14 @@ def work_digest(execution: Execution, plan: TransformPlan, content: Stat) -> str
     return sha256(msgspec.json.encode(facts)).hexdigest()
 
 
-async def find_earlier_result(table: Table, files: Files, execution: Execution) -> Execution | None:
-    """A successful execution with the same digest whose files still exist, if there is one."""
+async def find_earlier_result(table: Table, execution: Execution) -> Execution | None:
+    """A successful execution with the same digest, if there is one; its files may be gone."""
     key = EXECUTION_RESULT.key(id=execution.pipeline_id, digest=execution.digest or "")
     row = (await table.get([key], consistent=True)).items.get(key)
     if row is None or row["execution"] == execution.id:
         return None
     found = await find_execution(table, str(row["execution"]))
-    if found is None or found.state is not ExecutionState.SUCCESS:
-        return None
-    for kept in (output_key(found), errors_key(found)):
-        if await files.stat(kept) is None:
-            return None
-    return found
+    return None if found is None or found.state is not ExecutionState.SUCCESS else found
 
 
 class _EndFacts(NamedTuple):
@@ -152,8 +147,9 @@ class ExecutionRunner:
             raise Unavailable("The store of files gives another input than the one it took.")
         self.execution = replace(self.execution, bytes_total=content.size)
         digest = work_digest(self.execution, plan, content)
-        if done := await self._find_same_work(plan, digest):
-            await self._copy_result(done, plan, digest)
+        done = await self._find_same_work(plan, digest)
+        if done is not None and await self._copy_files(done):
+            await self._end_as_copy(done, plan, digest)
             return
         try:
             await self._convert_input(content)
@@ -168,12 +164,19 @@ class ExecutionRunner:
         if not plan.only_writes_files:
             return None
         execution = replace(self.execution, digest=digest)
-        return await find_earlier_result(self.table, self.files, execution)
+        return await find_earlier_result(self.table, execution)
 
-    async def _copy_result(self, done: Execution, plan: TransformPlan, digest: str) -> None:
-        """Copy the files of an earlier execution that did the same work."""
-        await self.files.copy(errors_key(done), errors_key(self.execution))
-        await self.files.copy(output_key(done), output_key(self.execution))
+    async def _copy_files(self, done: Execution) -> bool:
+        """Copy the files of an earlier execution; False if they were removed."""
+        try:
+            await self.files.copy(errors_key(done), errors_key(self.execution))
+            await self.files.copy(output_key(done), output_key(self.execution))
+        except NotFound:
+            return False
+        return True
+
+    async def _end_as_copy(self, done: Execution, plan: TransformPlan, digest: str) -> None:
+        """End the execution with the result of an earlier one that did the same work."""
         self.counts, self.read_as = done.counts, done.read_as
         found = done.result_bytes
         self.result_bytes = done.bytes_written if found is None else found

@@ -150,6 +150,34 @@ async def test_what_is_denied_fails_the_run_and_leaves_no_parts_behind(
     assert await unfinished_uploads(bucket, made) == 0
 
 
+@pytest.mark.parametrize(
+    ("operation", "faults_met"),
+    [
+        # The answer that it was completed is lost, and the store has forgotten the upload.
+        ("CompleteMultipartUpload", (S3Fault.RESET_AFTER, S3Fault.UNKNOWN_UPLOAD)),
+        ("UploadPart", (S3Fault.UNKNOWN_UPLOAD,)),
+    ],
+)
+async def test_an_upload_that_the_store_knows_no_more_is_made_anew(
+    far: Store,
+    tenfold: Pipeline,
+    proxy: S3Proxy,
+    watch: Watch,
+    operation: str,
+    faults_met: tuple[S3Fault, ...],
+) -> None:
+    made = await ready_execution(far, tenfold, INPUT)
+    proxy.script(operation, *faults_met)
+    assert await far.execution_worker("w").run_one()
+    waiting = await current_execution(far, made)
+    assert (waiting.state, waiting.attempts) == ("in_progress", 1)
+    watch.move(timedelta(seconds=3))
+    assert await far.execution_worker("w").run_one()
+    after = await current_execution(far, made)
+    assert (after.state, after.attempts) == ("success", 2)
+    assert await read_content(far.files, output_key(after)) == OUTPUT
+
+
 async def test_the_copy_of_an_input_is_sent_again_and_not_made_if_denied(
     far: Store, tenfold: Pipeline, proxy: S3Proxy
 ) -> None:
