@@ -3,6 +3,7 @@
 It is imported only if the settings name a scheduler, because `distributed` is an optional extra.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from concurrent.futures import CancelledError
@@ -108,13 +109,34 @@ class Cluster:
     async def _connect(self) -> AsyncIterator[Client]:
         """Connect to the scheduler; closing the client cancels all its unfinished calls."""
         try:
-            async with Client(
-                self.address, asynchronous=True, timeout=self.connect_seconds, set_as_default=False
-            ) as client:
+            client = await self._open_client()
+        except Exception as error:
+            # What is no scheduler makes the library fail in many ways, such as by MemoryError.
+            raise _cluster_failure(error) from error
+        try:
+            async with client:
                 yield client
         except FAILURES as error:
-            logger.warning("the cluster did not do its part: %s %s", type(error).__name__, error)
-            raise Unavailable(f"The cluster did not do its part. {_describe(error)}") from error
+            raise _cluster_failure(error) from error
+
+    async def _open_client(self) -> Client:
+        """Open a client; raises TimeoutError also if the scheduler hangs behind its connection."""
+        client = Client(
+            self.address, asynchronous=True, timeout=self.connect_seconds, set_as_default=False
+        )
+        try:
+            # The library bounds the time for a connection, but not for what is said over it.
+            async with asyncio.timeout(2 * self.connect_seconds):
+                await client
+        except BaseException:
+            await client.close()
+            raise
+        return client
+
+
+def _cluster_failure(error: Exception) -> Unavailable:
+    logger.warning("the cluster did not do its part: %s %s", type(error).__name__, error)
+    return Unavailable(f"The cluster did not do its part. {_describe(error)}")
 
 
 def _describe(error: BaseException) -> str:

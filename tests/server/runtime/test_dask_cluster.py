@@ -232,6 +232,30 @@ async def test_without_a_cluster_an_execution_waits_for_one(store: Store, watch:
     assert (await current_execution(store, made)).state == "success"
 
 
+NO_SCHEDULERS = [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, b"\xff" * 64, b"\x00" * 64]
+
+
+@on_sqlite
+@pytest.mark.parametrize("answer", NO_SCHEDULERS)
+async def test_an_execution_waits_where_something_else_answers_as_the_scheduler_or_nothing(
+    store: Store, answer: bytes
+) -> None:
+    async def say(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer)
+        await ended.wait()
+        writer.close()
+
+    ended = asyncio.Event()
+    made = await ready_execution(store, await plant_pipeline(store), MIXED)
+    async with await asyncio.start_server(say, "127.0.0.1", 0) as other:
+        port = other.sockets[0].getsockname()[1]
+        engine = cluster.Cluster(f"tcp://127.0.0.1:{port}", 3_000, connect_seconds=0.1)
+        assert await store.execution_worker("w", engine).run_one()
+        ended.set()
+    after = await current_execution(store, made)
+    assert (after.state, after.attempts, after.code) == ("in_progress", 1, None)
+
+
 async def test_rows_of_a_request_and_small_files_need_no_cluster(local: Files) -> None:
     nowhere = cluster.Cluster("tcp://127.0.0.1:9", connect_seconds=0.1)
     task = await task_of(local, MIXED)
