@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
 from enum import StrEnum
 from io import BytesIO
 from types import TracebackType
@@ -28,6 +29,13 @@ class S3Fault(StrEnum):
     CUT_OFF = "half of the answer's body, then the connection is reset"
     SLOW = "done and answered after 200 ms"
     STALLED = "half of the answer's body, then nothing more"
+
+
+_REFUSALS: Mapping[S3Fault, tuple[int, str]] = {
+    S3Fault.SLOW_DOWN: (503, "SlowDown"),
+    S3Fault.UNKNOWN_UPLOAD: (404, "NoSuchUpload"),
+    S3Fault.DENIED: (403, "AccessDenied"),
+}
 
 
 class S3Proxy:
@@ -71,14 +79,8 @@ class S3Proxy:
             case S3Fault.RESET_BEFORE:
                 connection.reset()
                 return
-            case S3Fault.SLOW_DOWN:
-                await connection.answer(_error(503, "SlowDown"))
-                return
-            case S3Fault.UNKNOWN_UPLOAD:
-                await connection.answer(_error(404, "NoSuchUpload"))
-                return
-            case S3Fault.DENIED:
-                await connection.answer(_error(403, "AccessDenied"))
+            case S3Fault.SLOW_DOWN | S3Fault.UNKNOWN_UPLOAD | S3Fault.DENIED:
+                await connection.answer(_error(*_REFUSALS[fault]))
                 return
             case S3Fault.SLOW:
                 await asyncio.sleep(SLOW_SECONDS)

@@ -340,7 +340,15 @@ async def test_keys_are_not_fetched_without_tls_from_another_machine(
     assert issuer.requests == [DISCOVERY]
 
 
-AWKWARD_HOSTS = ["xn--", "xn--zzzzzzzzzzzzzzzz99999999", "a..b", "a" * 64, "é" * 70, "x\u2028", "%00"]
+AWKWARD_HOSTS = [
+    "xn--",
+    "xn--zzzzzzzzzzzzzzzz99999999",
+    "a..b",
+    "a" * 64,
+    "é" * 70,
+    "x\u2028",
+    "%00",
+]
 
 
 @pytest.mark.parametrize("host", AWKWARD_HOSTS)
