@@ -2,8 +2,9 @@
 
 Run as `python -m benchmarks.request_stages`. The whole application answers the traffic of the
 peers' benchmark from memory, over connections without a network. It is cut off behind one stage
-after another, where it answers at once with as many bytes. The stages take turns, and the least of
-all turns counts: whatever else a machine does only adds to it.
+after another, where it answers at once with as many bytes. The stages take turns. What one adds is
+the middle of the differences between neighbours of a turn, which a machine that grows slower or
+faster meanwhile does not change.
 """
 
 import argparse
@@ -11,8 +12,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from functools import partial
+from statistics import median
 from time import process_time
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 from unittest.mock import patch
 
 import orjson
@@ -105,12 +107,12 @@ def _pass_app(answer: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
 
 
 class _Variant:
-    """One variant of the application: its cut, its function that asks, and its least time."""
+    """One variant of the application: its cut, its function that asks, and the times of turns."""
 
     def __init__(self, ask: Ask, cut: Cut | None) -> None:
         self._ask = ask
         self._cut = cut
-        self.least = float("inf")
+        self.times: list[float] = []
 
     async def measure(self, count: int) -> None:
         with ExitStack() as stack:
@@ -119,8 +121,14 @@ class _Variant:
             started = process_time()
             for _ in range(count):
                 await self._ask()
-        taken = (process_time() - started) / (count * CONNECTIONS)
-        self.least = min(self.least, taken)
+        self.times.append((process_time() - started) / (count * CONNECTIONS))
+
+    def add_to(self, before: Self | None) -> float:
+        """The seconds that this variant takes beyond the one before it."""
+        if before is None:
+            return median(self.times)
+        both = zip(self.times, before.times, strict=True)
+        return max(0.0, median(own - other for own, other in both))
 
 
 async def measure_shape(shape: Shape, turns: int) -> dict[str, float]:
@@ -131,20 +139,19 @@ async def measure_shape(shape: Shape, turns: int) -> dict[str, float]:
         variants = {name: _Variant(quiet, cut) for name, cut in cuts.items()}
         variants |= await _open_whole(shape, stack)
         await _take_turns(list(variants.values()), turns)
-    by_hand = variants.pop(BY_HAND).least
-    added, before = {}, 0.0
+    by_hand, added, before = variants.pop(BY_HAND), {}, None
     for name, one in variants.items():
-        added["log, metrics" if name == WHOLE else name] = max(0.0, one.least - before)
-        before = max(before, one.least)
-    return {**added, WHOLE: before, BY_HAND: by_hand}
+        added["log, metrics" if name == WHOLE else name] = one.add_to(before)
+        before = one
+    return {**added, WHOLE: median(variants[WHOLE].times), BY_HAND: median(by_hand.times)}
 
 
 async def measure_whole(shape: Shape, turns: int) -> dict[str, float]:
-    """The seconds of a request in the whole application, and by hand."""
+    """The least seconds of a request in the whole application, and by hand."""
     async with AsyncExitStack() as stack:
         variants = await _open_whole(shape, stack)
         await _take_turns(list(variants.values()), turns)
-    return {name: one.least for name, one in variants.items()}
+    return {name: min(one.times) for name, one in variants.items()}
 
 
 async def _open_whole(shape: Shape, stack: AsyncExitStack) -> dict[str, _Variant]:
@@ -156,6 +163,7 @@ async def _open_whole(shape: Shape, stack: AsyncExitStack) -> dict[str, _Variant
 async def _take_turns(variants: Sequence[_Variant], turns: int) -> None:
     for one in variants:
         await one.measure(_WARM_UP)
+        one.times.clear()
     for _ in range(turns):
         for one in variants:
             await one.measure(_TURN)
