@@ -208,6 +208,9 @@ class FileReplaced(Unavailable):
 
 def check_key(key: str) -> None:
     """Refuse a key that a URL, a browser or S3 would mistake for another one."""
+    # A name of a megabyte is refused before its letters are looked at.
+    if len(key) > KEY_BYTES:
+        raise _too_long_key()
     segments = key.split("/")
     if any(segment in {"", ".", ".."} for segment in segments):
         raise BadArgument("A file key has no empty, `.` or `..` segment.")
@@ -216,7 +219,11 @@ def check_key(key: str) -> None:
     if "${filename}" in key:
         raise BadArgument("A file key has no `${filename}`, which S3 replaces in an upload.")
     if len(key.encode()) > KEY_BYTES:
-        raise BadArgument(f"A file key has at most {KEY_BYTES} bytes.")
+        raise _too_long_key()
+
+
+def _too_long_key() -> BadArgument:
+    return BadArgument(f"A file key has at most {KEY_BYTES} bytes.")
 
 
 def check_upload(key: str, max_bytes: int, content_type: str, expires_in: int) -> None:

@@ -1,5 +1,7 @@
 """Names: their equality, their order, and keys that no two things share."""
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +24,7 @@ from penstock.datastore.audio.names import (
 )
 from penstock.datastore.audio.object_keys import (
     artwork_key,
+    check_file_name,
     is_owned,
     owned_prefix,
     playlist_files_prefix,
@@ -31,6 +34,7 @@ from penstock.datastore.audio.object_keys import (
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.audio.tracks import audio_item, audio_of, new_audio
 from penstock.datastore.clock import Clock
+from penstock.datastore.errors import BadArgument, Invalid
 from penstock.datastore.objects.port import check_key
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.port import Key, key_of
@@ -207,3 +211,13 @@ def test_every_key_of_a_user_with_a_long_id_is_one(user: str) -> None:
         check_key(key)
         assert is_owned(user, key)
         assert not is_owned(user[1:], key)
+
+
+@pytest.mark.parametrize("letter", ["a", "é", ".", "a/", "\ud83d"])
+def test_a_key_that_is_too_long_is_refused_before_its_letters_are_looked_at(letter: str) -> None:
+    with patch("unicodedata.category") as looked_at:
+        for refuse, error in ((check_key, BadArgument), (check_file_name, Invalid)):
+            with pytest.raises(error, match="has at most 1024 bytes"):
+                refuse(letter * 1_025)
+        assert not is_owned("ann", f"{owned_prefix('ann')}{letter * 1_025}")
+    assert looked_at.call_count == 0
