@@ -214,7 +214,6 @@ BENCHMARKS: Final[Mapping[str, WholeBenchmark]] = {
         "docs/ngsi.md",
         ("sensor month",),
         8,
-        whole="--check",
         brief="--days 1",
     ),
     "ngsi_sink": WholeBenchmark(
