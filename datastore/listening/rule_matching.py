@@ -1,8 +1,9 @@
 """Matches of tracks with the filter of a rule, by their tags and their annotations."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Audio
@@ -10,6 +11,37 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.listening.records import Annotation
 from penstock.datastore.name_search.words import NameTerm, search_form
 from penstock.datastore.playlists.rules import TrackFilter
+
+
+class TrackForms:
+    """The names and texts of a track in the forms in which filters compare them, each made once."""
+
+    def __init__(self, track: Audio) -> None:
+        self.track = track
+
+    @cached_property
+    def genres(self) -> Collection[str]:
+        return names.genres_of(self.track)
+
+    @cached_property
+    def artists(self) -> Collection[str]:
+        return names.artists_of(self.track)
+
+    @cached_property
+    def albums(self) -> Collection[str]:
+        return (names.album_title(names.album_name(self.track)),)
+
+    @cached_property
+    def title(self) -> str:
+        return search_form(self.track.title)
+
+    @cached_property
+    def title_words(self) -> Sequence[str]:
+        return names.title_words(self.track)
+
+    @cached_property
+    def path(self) -> str:
+        return names.normalize_name(self.track.object_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +105,38 @@ class FilterMatcher:
             or (bool(self.any_of) and all(each.finds_only_annotated for each in self.any_of))
         )
 
-    def matches(self, track: Audio, note: Annotation) -> bool:
+    def count_names(self, track: Audio) -> int:
+        """Count the names of a track that are compared, here or in a filter within."""
+        found = 0
+        if self.compares(lambda each: each.artists):
+            found += len(track.artists) + 1
+        if self.compares(lambda each: each.genres):
+            found += len(track.genres)
+        return found
+
+    def compares(self, read: Callable[["FilterMatcher"], Collection[str]]) -> bool:
+        """Whether there are such names, here or in a filter within."""
+        within = (*self.any_of, *self.none_of)
+        return bool(read(self)) or any(each.compares(read) for each in within)
+
+    def matches(self, forms: TrackForms, note: Annotation) -> bool:
         """Whether a track with this annotation matches."""
         return (
-            self.matches_tags(track)
+            self.matches_tags(forms)
             and self.matches_annotation(note)
-            and (not self.any_of or any(each.matches(track, note) for each in self.any_of))
-            and not any(each.matches(track, note) for each in self.none_of)
+            and (not self.any_of or any(each.matches(forms, note) for each in self.any_of))
+            and not any(each.matches(forms, note) for each in self.none_of)
         )
 
-    def matches_tags(self, track: Audio) -> bool:
+    def matches_tags(self, forms: TrackForms) -> bool:
         """Whether the tags and the file match, as far as filters within do not decide."""
+        track = forms.track
         return (
-            self._matches_names(track)
+            self._matches_names(forms)
             and _is_between(track.year or None, self.filter.from_year, self.filter.to_year)
             and (self.added_since is None or track.created_at >= self.added_since)
-            and (self.title is None or self._matches_title(self.title, track))
-            and (self.path is None or self.path in names.normalize_name(track.object_key))
+            and (self.title is None or self.title.matches(forms.title, lambda: forms.title_words))
+            and (self.path is None or self.path in forms.path)
         )
 
     def matches_annotation(self, note: Annotation) -> bool:
@@ -103,19 +150,12 @@ class FilterMatcher:
             and (self.played_since is None or played >= self.played_since)
         )
 
-    def _matches_names(self, track: Audio) -> bool:
+    def _matches_names(self, forms: TrackForms) -> bool:
         return (
-            (not self.genres or _shares(self.genres, names.genres_of(track)))
-            and (not self.artists or _shares(self.artists, names.artists_of(track)))
-            and (not self.albums or names.album_title(names.album_name(track)) in self.albums)
+            (not self.genres or not self.genres.isdisjoint(forms.genres))
+            and (not self.artists or not self.artists.isdisjoint(forms.artists))
+            and (not self.albums or not self.albums.isdisjoint(forms.albums))
         )
-
-    def _matches_title(self, title: NameTerm, track: Audio) -> bool:
-        return title.matches(search_form(track.title), lambda: names.title_words(track))
-
-
-def _shares(wanted: frozenset[str], held: Iterable[str]) -> bool:
-    return not wanted.isdisjoint(held)
 
 
 def _is_between(value: int | None, low: int | None, high: int | None) -> bool:

@@ -11,7 +11,7 @@ from penstock.datastore.audio.title_search import TitleSearch
 from penstock.datastore.audio.tracks import TrackReader, audio_of, link_of
 from penstock.datastore.listening.annotations import Annotations, annotation_of
 from penstock.datastore.listening.records import Annotation, Kind
-from penstock.datastore.listening.rule_matching import FilterMatcher
+from penstock.datastore.listening.rule_matching import FilterMatcher, TrackForms
 from penstock.datastore.listening.rule_orders import choose_rank, needs_annotations, order_name
 from penstock.datastore.playlists.add_entries import entry_for
 from penstock.datastore.playlists.change_target import total_duration
@@ -28,6 +28,9 @@ from penstock.datastore.table.layout import (
 from penstock.datastore.table.pages import Slice, Window, parts_of, slice_sorted
 
 T = TypeVar("T")
+
+NAMES_OF_A_ROW: Final = 2
+"""Names of tracks that are compared for the price of a row that is."""
 
 AT_ONCE: Final = 100
 """The tracks that are read by their ids at once."""
@@ -105,9 +108,10 @@ class RuledEntries:
         rank = choose_rank(rule.order, request.drawn or order_name(playlist, rule, now))
         chosen = _FirstEntries(rule.limit)
         async for part in self._read_candidates(rule, matcher):
-            self.access.owe_matching(len(part))
+            named = sum(matcher.count_names(track) for track, _ in part)
+            self.access.owe_matching(len(part) + named // NAMES_OF_A_ROW)
             for track, note in part:
-                if matcher.matches(track, note):
+                if matcher.matches(TrackForms(track), note):
                     chosen.add(
                         entry_for(playlist.id, track.id, rank(track, note), track, track.created_at)
                     )
@@ -130,7 +134,7 @@ class RuledEntries:
             read = [
                 (track, one.note)
                 for track, one in zip(found, candidates, strict=True)
-                if isinstance(track, Audio) and matcher.matches_tags(track)
+                if isinstance(track, Audio) and matcher.matches_tags(TrackForms(track))
             ]
             yield await self._annotate(read, is_noted=is_noted)
 

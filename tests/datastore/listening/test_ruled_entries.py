@@ -8,11 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.datastore.access.work import matching_units
 from penstock.datastore.audio import names
 from penstock.datastore.clock import Clock
 from penstock.datastore.listening import ruled_entries
-from penstock.datastore.listening.rule_matching import FilterMatcher
-from penstock.datastore.listening.ruled_entries import RuledEntries, RuledRequest
+from penstock.datastore.listening.records import Annotation, Kind
+from penstock.datastore.listening.rule_matching import FilterMatcher, TrackForms
+from penstock.datastore.listening.ruled_entries import NAMES_OF_A_ROW, RuledEntries, RuledRequest
 from penstock.datastore.playlists.records import Entry
 from penstock.datastore.playlists.rules import PlaylistRule, TrackFilter, TrackOrder
 from penstock.datastore.session import Session
@@ -23,6 +25,7 @@ from tests.datastore.audio.sample_library import ANN, BOB, add, listener
 from tests.datastore.listening.sample_rules import choose, letters, make_smart, rule, shelve
 from tests.support.sample_resources import Watch, on_sqlite, walk
 from tests.support.table_interceptors import TracedTable
+from tests.support.work_account import Account
 
 FOLK = TrackFilter(genres=("folk",))
 STARRED = TrackFilter(favourite=True)
@@ -248,6 +251,7 @@ def test_a_rule_is_stored_and_read_without_loss() -> None:
     assert msgspec.convert(msgspec.to_builtins(whole), PlaylistRule) == whole
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("filter", "wanted"),
     [
@@ -268,5 +272,30 @@ async def test_a_filter_normalises_no_names_that_it_does_not_compare(
         return text.lower()
 
     monkeypatch.setattr(names, "comparison_form", compare)
-    FilterMatcher.of(filter, store.clock.now()).matches_tags(track)
+    FilterMatcher.of(filter, store.clock.now()).matches_tags(TrackForms(track))
     assert given == wanted
+
+
+@on_sqlite
+async def test_names_of_a_track_are_normalised_once_for_all_filters_and_paid(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guests = [f"Guest {n}" for n in range(15)]
+    track = await add(listener(store), "t", "Rye", "Ada", *guests, genres=("Jazz", "Folk"))
+    within = tuple(TrackFilter(artists=(f"x{n}",)) for n in range(18))
+    other = TrackFilter(any_of=(TrackFilter(genres=("jazz",)),))
+    session = store.open_session(ANN, account := Account())
+    matcher = FilterMatcher.of(TrackFilter(none_of=(*within, other)), store.clock.now())
+    given: list[str] = []
+
+    def compare(one: str) -> str:
+        given.append(one)
+        return one.lower()
+
+    monkeypatch.setattr(names, "comparison_form", compare)
+    assert not matcher.matches(TrackForms(track), Annotation(kind=Kind.AUDIO, id=track.id))
+    assert sorted(given) == sorted(["Ada", *guests, "Ada", "Jazz", "Folk"])
+    assert matcher.count_names(track) == len(given)
+    smart = make_smart(rule(none_of=within))
+    assert len((await session.listening.ruled.choose(RuledRequest(smart))).entries) == 1
+    assert account.owed == matching_units(1 + 17 // NAMES_OF_A_ROW)
