@@ -34,6 +34,7 @@ TABLE_SETUP: Final = (
     "dynamodb:UpdateTimeToLive",
 )
 DESTINATIONS: Final = (
+    "dynamodb:BatchGetItem",
     "dynamodb:BatchWriteItem",
     "dynamodb:CreateTable",
     "dynamodb:DescribeTable",
@@ -41,7 +42,7 @@ DESTINATIONS: Final = (
     "dynamodb:Query",
     "dynamodb:UpdateTimeToLive",
 )
-DESTINATIONS_SETUP: Final = ("dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan")
+DESTINATIONS_SETUP: Final = ("dynamodb:GetItem", "dynamodb:Scan")
 DESTINATION_NAMES: Final = f"*{CONCATENATOR}*"
 """The names of destinations: each has the concatenator behind the service, as hardly any other
 table's name has."""

@@ -16,6 +16,7 @@ from penstock.datastore.listening.ruled_entries import ChosenEntries, RuledReque
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.rules import short_problem
 from penstock.datastore.ngsi.directory import Attribute, Entity
+from penstock.datastore.ngsi.reading.series import Sample
 from penstock.datastore.ngsi.repository import Preview, PreviewRequest
 from penstock.datastore.objects.port import Download
 from penstock.datastore.playlists.records import Entry, Playlist
@@ -34,6 +35,8 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 MAX_BATCH = 100
+MAX_SERIES = 1000
+"""Series whose latest samples are read together: several of an entity share a row."""
 
 
 def prime_page(page: Slice[T], projection: Projection, know: Callable[[T], object]) -> Slice[T]:
@@ -49,6 +52,7 @@ def loader(
     watch: WatchBatch,
     read: Callable[[Sequence[K]], Awaitable[Sequence[T | Exception]]],
     cache_key: Callable[[K], Any] | None = None,
+    most: int = MAX_BATCH,
 ) -> "BatchLoader[K, T]":
     """Make a loader over a read that answers in the order of its keys.
 
@@ -62,7 +66,7 @@ def loader(
         finally:
             ended()
 
-    return BatchLoader(batch, MAX_BATCH, cache_key)
+    return BatchLoader(batch, most, cache_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +241,11 @@ class Loaders:
     def ngsi_attributes(self) -> "BatchLoader[tuple[Entity, str], Attribute | None]":
         read = self._session.notifications.directory.named_attributes
         return loader("ngsi_attributes", self._session.watch, read)
+
+    @cached_property
+    def ngsi_latest(self) -> "BatchLoader[Attribute, Sample | None]":
+        read = self._session.notifications.latest.many
+        return loader("ngsi_latest", self._session.watch, read, most=MAX_SERIES)
 
     @cached_property
     def audio(self) -> AudioLoaders:

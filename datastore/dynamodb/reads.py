@@ -1,6 +1,6 @@
 """Reads of the table port as DynamoDB's requests, and the answers as items and pages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -27,36 +27,53 @@ from penstock.datastore.table.port import (
 async def get_items(
     client: DynamoDBClient, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
 ) -> Batch:
-    read = _get_one if len(keys) == 1 else _get_many
-    texts = await read(client, table, attempts, keys, consistent=consistent)
+    if len(keys) == 1:
+        request = {"TableName": table, "Key": encode_key(keys[0]), "ConsistentRead": consistent}
+        answer = await attempts.send(partial(client.call, "GetItem", request))
+        texts = [answer["Item"]] if "Item" in answer else []
+        return _read_batch(texts, 1, consistent=consistent)
+    batches = await batch_get(client, attempts, {table: keys}, consistent=consistent)
+    return batches[table]
+
+
+async def batch_get(
+    client: DynamoDBClient,
+    attempts: Attempts,
+    keys: Mapping[str, Sequence[Key]],
+    *,
+    consistent: bool,
+) -> dict[str, Batch]:
+    """Get items of several tables in one request, and again those that were left out."""
+    found: dict[str, list[msgspec.Raw]] = {table: [] for table in keys}
+    pending: dict[str, Raw] = {
+        table: {"Keys": [encode_key(key) for key in of], "ConsistentRead": consistent}
+        for table, of in keys.items()
+    }
+    while pending:
+        request = {"RequestItems": pending}
+        answer = await attempts.send(partial(client.call, "BatchGetItem", request))
+        for table, texts in answer["Responses"].items():
+            found[table] += texts
+        left = answer.get("UnprocessedKeys", {})
+        if left:
+            await attempts.pause_before_rest(of=_key_count(pending), left=_key_count(left))
+        pending = {table: {**pending[table], "Keys": of["Keys"]} for table, of in left.items()}
+    return {
+        table: _read_batch(texts, len(keys[table]), consistent=consistent)
+        for table, texts in found.items()
+    }
+
+
+def _key_count(requests: Mapping[str, Raw]) -> int:
+    return sum(len(of["Keys"]) for of in requests.values())
+
+
+def _read_batch(texts: Sequence[msgspec.Raw], wanted: int, *, consistent: bool) -> Batch:
+    """The items that were found of so many that were wanted; a missing one has 0 bytes."""
     found = [WireItem.read(text) for text in texts]
-    sizes = [item.charged_size for item in found] + [0] * (len(keys) - len(found))
+    sizes = [item.charged_size for item in found] + [0] * (wanted - len(found))
     items = {item.key: item for item in found}
     return Batch(items, limits.batch_units(sizes, consistent=consistent))
-
-
-async def _get_one(
-    client: DynamoDBClient, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
-) -> list[msgspec.Raw]:
-    request = {"TableName": table, "Key": encode_key(keys[0]), "ConsistentRead": consistent}
-    answer = await attempts.send(partial(client.call, "GetItem", request))
-    return [answer["Item"]] if "Item" in answer else []
-
-
-async def _get_many(
-    client: DynamoDBClient, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
-) -> list[msgspec.Raw]:
-    found: list[msgspec.Raw] = []
-    wanted = [encode_key(key) for key in keys]
-    while True:
-        request = {"RequestItems": {table: {"Keys": wanted, "ConsistentRead": consistent}}}
-        answer = await attempts.send(partial(client.call, "BatchGetItem", request))
-        found += answer["Responses"].get(table, [])
-        left = answer.get("UnprocessedKeys", {}).get(table)
-        if not left:
-            return found
-        await attempts.pause_before_rest(of=len(wanted), left=len(left["Keys"]))
-        wanted = left["Keys"]
 
 
 def query_request(table: str, query: Query) -> Raw:

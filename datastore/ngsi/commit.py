@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
+from typing import Final
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import ErrorCode, Unavailable
@@ -21,6 +22,7 @@ from penstock.datastore.ngsi.dead_letters import (
     LetterGone,
     dead_letter_insert,
 )
+from penstock.datastore.ngsi.latest_rows import LatestRows
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.rows import Event, recv_time
 from penstock.datastore.ngsi.run_log import REFUSED, RunLog
@@ -30,6 +32,9 @@ from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import NOTIFIED
 from penstock.datastore.table.port import TTL, AnyOf, Compare, Item, Missing, Put, Table
+
+GROUP_ROWS: Final = 90
+"""The rows of a group in a transaction, beside those of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,11 @@ class IntakeBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchCommitter:
-    """Commits batches for one process of the sink, and counts their events in `totals`."""
+    """Commits batches for one process of the sink, and counts their events in `totals`.
+
+    So many events as `batch_size` are stored at once when they are committed: then the rows that
+    name latest samples are raised by the commit. Those of others are raised when they are stored.
+    """
 
     table: Table
     run_log: RunLog
@@ -123,6 +132,8 @@ class BatchCommitter:
     letter_files: LetterFiles
     clock: Clock
     segments: SegmentWriter
+    latest: LatestRows
+    batch_size: int = 1
     removals: KnownRemovals = field(default_factory=KnownRemovals)
     totals: EventTotals = field(default_factory=EventTotals)
 
@@ -145,10 +156,15 @@ class BatchCommitter:
                 await self._commit_without_segment(writes, batch.intake)
             return None
         segment = await segments.write(batch.events, batch.intake)
+        room = GROUP_ROWS - len(writes) - len(batch.tally.places)
+        at_once = len(batch.events) >= self.batch_size
+        raises = self.latest.join_commit(batch.events, room if at_once else 0)
         try:
-            return await self._commit_segment(segment, batch, writes)
+            committed = await self._commit_segment(segment, batch, [*writes, *raises.writes])
         except Unavailable as error:
             raise UncertainCommit(error, segment, batch.events) from error
+        self.latest.note_commit(raises)
+        return committed
 
     async def _commit_without_segment(self, writes: Sequence[Write], intake: Counter[str]) -> None:
         """Commit a batch without events, of which the present run tells, or else a run of its own.

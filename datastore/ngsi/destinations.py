@@ -3,7 +3,7 @@
 Also its implementation on the embedded store, which keeps all destinations in one table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
@@ -29,6 +29,20 @@ class TableItem(NamedTuple):
 
     table: str
     item: Item
+
+
+class TableKey(NamedTuple):
+    """The key of an item, and the table that may have it."""
+
+    table: str
+    key: Key
+
+
+class TableBatch(NamedTuple):
+    """The items that exist, by table and key. `units` are read units."""
+
+    items: Mapping[TableKey, Attributes]
+    units: float
 
 
 class FailureKind(Enum):
@@ -71,6 +85,12 @@ class Destinations(Protocol):
         `patient`, nothing is sent again, and what is left raises Unavailable.
         """
 
+    async def get(self, keys: Sequence[TableKey]) -> TableBatch:
+        """Read up to 100 distinct items of any tables in one request, eventually consistent.
+
+        Keys that the store left unprocessed are requested again; the answer is complete.
+        """
+
     async def delete(self, table: str, keys: Sequence[Key]) -> None:
         """Delete up to 25 items of one table; those that are gone already are left out."""
 
@@ -93,6 +113,9 @@ class NoDestinations:
         raise _no_destinations()
 
     async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
+        raise _no_destinations()
+
+    async def get(self, keys: Sequence[TableKey]) -> TableBatch:
         raise _no_destinations()
 
     async def delete(self, table: str, keys: Sequence[Key]) -> None:
@@ -163,6 +186,18 @@ class EmbeddedDestinations:
                 for table, item in items
             ]
         )
+
+    async def get(self, keys: Sequence[TableKey]) -> TableBatch:
+        inside = {
+            Key(_prefixed_partition(table, key.pk), key.sk): TableKey(table, key)
+            for table, key in keys
+        }
+        batch = await self.shared.get(list(inside))
+        found = {}
+        for key, item in batch.items.items():
+            wanted = inside[key]
+            found[wanted] = {**item, "pk": wanted.key.pk}
+        return TableBatch(found, batch.units)
 
     async def delete(self, table: str, keys: Sequence[Key]) -> None:
         await self.shared.write(

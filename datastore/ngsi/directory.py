@@ -16,6 +16,7 @@ from penstock.datastore.errors import NotFound, NotPermitted, Unreadable
 from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.notification import group_of
 from penstock.datastore.ngsi.options import Persistence
+from penstock.datastore.ngsi.rows import COLUMN_SERIES, ROW_SERIES
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, covers
 from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.keys import Template
@@ -105,6 +106,12 @@ class Attribute(msgspec.Struct, frozen=True):
     def key_values(self) -> dict[str, str]:
         """The values of the keys of its rows."""
         return {**self.entity.key_values, "attribute": self.name}
+
+
+def series_partition(of: Attribute, persistence: Persistence) -> str:
+    """The partition of an attribute in a table: its own, or that of the columns of its entity."""
+    row = ROW_SERIES if persistence is Persistence.ROW else COLUMN_SERIES
+    return row.pk.fill(of.key_values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ from penstock.datastore.dynamodb.protocol import (
     ClientKind,
     DynamoDBClient,
 )
+from penstock.datastore.dynamodb.reads import batch_get
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.transactions import batch_write
 from penstock.datastore.dynamodb.wire import Raw
 from penstock.datastore.errors import ForeignTable, RequestRefused
-from penstock.datastore.ngsi.destinations import FailureKind, TableItem
+from penstock.datastore.ngsi.destinations import FailureKind, TableBatch, TableItem, TableKey
 from penstock.datastore.table import limits
 from penstock.datastore.table.limits import check_at_most
 from penstock.datastore.table.port import Attributes, Delete, Key, Page, Put, Query, Scan
@@ -122,6 +123,21 @@ class DynamoDBDestinations:
         for puts in tables.values():
             limits.guard_write(puts)
         await batch_write(self._client, Attempts(self._deadline, None if patient else 1), tables)
+
+    async def get(self, keys: Sequence[TableKey]) -> TableBatch:
+        check_at_most("keys of a read", limits.GET_KEYS, len(keys))
+        tables: dict[str, list[Key]] = defaultdict(list)
+        for table, key in keys:
+            tables[table].append(key)
+        for of in tables.values():
+            limits.guard_get(of)
+        batches = await batch_get(self._client, Attempts(self._deadline), tables, consistent=False)
+        items = {
+            TableKey(table, key): item
+            for table, batch in batches.items()
+            for key, item in batch.items.items()
+        }
+        return TableBatch(items, sum(batch.units for batch in batches.values()))
 
     async def delete(self, table: str, keys: Sequence[Key]) -> None:
         check_at_most("operations of a write", limits.WRITE_OPERATIONS, len(keys))

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.ngsi.commit import (
+    GROUP_ROWS,
     BatchCommitter,
     IntakeBatch,
     RepeatedNotification,
@@ -34,7 +35,6 @@ from penstock.datastore.periodic import check_cancelled
 from penstock.datastore.table.commit import Attempts
 
 WORKERS: Final = 2
-GROUP_ROWS: Final = 90
 GROUP_EVENTS: Final = 500
 RETRY_DELAY_SECONDS: Final = 1.0
 

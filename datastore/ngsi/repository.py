@@ -38,6 +38,7 @@ from penstock.datastore.ngsi.notification import (
 )
 from penstock.datastore.ngsi.options import NamingOptions, SinkOptions
 from penstock.datastore.ngsi.reading.charts import ChartReader
+from penstock.datastore.ngsi.reading.latest import LatestReader
 from penstock.datastore.ngsi.reading.positions import PositionReader
 from penstock.datastore.ngsi.reading.series import SeriesReader
 from penstock.datastore.ngsi.table_names import (
@@ -150,8 +151,12 @@ class IngestRepository:
         return ChartPointReader(self.hours)
 
     @property
+    def latest(self) -> LatestReader:
+        return LatestReader(self.access, self.series)
+
+    @property
     def positions(self) -> PositionReader:
-        return PositionReader(self.directory, self.series)
+        return PositionReader(self.directory, self.latest)
 
     @property
     def rules(self) -> NamingRules:

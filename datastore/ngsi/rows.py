@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.datastore.ngsi.event_times import attribute_times, update_time
 from penstock.datastore.ngsi.events import (
@@ -95,6 +95,16 @@ def sample_times(event: Event) -> Sequence[int]:
     return attribute_times(event.update, event.at, event.time_index)
 
 
+def latest_keys(event: Event) -> dict[str, str]:
+    """The sort key of the latest sample of each attribute of an event, by the attribute's name."""
+    column = event.persistence is Persistence.COLUMN
+    found: dict[str, str] = {}
+    for name, key in _column_keys(event) if column else _row_keys(event):
+        if key > found.get(name, ""):
+            found[name] = key
+    return found
+
+
 def item_count(event: Event) -> int:
     """The number of items that store an event."""
     attributes = event.update.attributes
@@ -139,18 +149,37 @@ def metadata_text(attribute: NotifiedAttribute, compat: Compat = Compat.DOCUMENT
     return write_json(found).decode()
 
 
-def _row_items(event: Event, layout: ItemLayout) -> Iterator[Item]:
+class _RowSample(NamedTuple):
+    """An attribute of an update, with the sort key and the `ID` of its sample."""
+
+    attribute: NotifiedAttribute
+    key: str
+    number: int
+
+
+def _row_samples(event: Event) -> Iterator[_RowSample]:
     update, seen = event.update, Counter[str]()
-    series = ROW_SERIES.pk.prefix(_series_values(event))
-    shared = _common_fields(event, layout)
     times = attribute_times(update, event.at, event.time_index)
     for attribute, at in zip(update.attributes, times, strict=True):
         occurrence = seen[attribute.name]
         seen[attribute.name] += 1
-        key, number = _sample_identity(event, attribute.name, str(occurrence))
+        end, number = _sample_identity(event, attribute.name, str(occurrence))
+        yield _RowSample(attribute, ROW_SERIES.sk.prefix({"at": at}) + end, number)
+
+
+def _row_keys(event: Event) -> Iterator[tuple[str, str]]:
+    """The name of each attribute of an update, and the sort key of its sample."""
+    for sample in _row_samples(event):
+        yield sample.attribute.name, sample.key
+
+
+def _row_items(event: Event, layout: ItemLayout) -> Iterator[Item]:
+    series = ROW_SERIES.pk.prefix(_series_values(event))
+    shared = _common_fields(event, layout)
+    for attribute, key, number in _row_samples(event):
         yield {
             "pk": series + escape(attribute.name),
-            "sk": ROW_SERIES.sk.prefix({"at": at}) + key,
+            "sk": key,
             "ID": number,
             **shared,
             "attrName": attribute.name,
@@ -172,14 +201,36 @@ def _common_fields(event: Event, layout: ItemLayout) -> Item:
     }
 
 
-def _column_items(event: Event, layout: ItemLayout) -> Iterator[Item]:
+class _ColumnSample(NamedTuple):
+    """Attributes of an update that share an item, with its sort key and its `ID`."""
+
+    placed: "_ColumnPlaces"
+    key: str
+    number: int
+
+
+def _column_samples(event: Event) -> Iterator[_ColumnSample]:
     at = update_time(event.update, event.at, event.time_index)
-    for number, placed in enumerate(_place_columns(event.update.attributes)):
+    for position, placed in enumerate(_place_columns(event.update.attributes)):
         # The first item has the key of an update without duplicates.
-        key, sample_id = _sample_identity(event, *(("", str(number)) if number else ()))
+        end, number = _sample_identity(event, *(("", str(position)) if position else ()))
+        yield _ColumnSample(placed, COLUMN_SERIES.sk.prefix({"at": at}) + end, number)
+
+
+def _column_keys(event: Event) -> Iterator[tuple[str, str]]:
+    """The name of each attribute of an update, and the sort key of each item that holds it."""
+    for placed, key, _ in _column_samples(event):
+        for name in (*placed.fields, *placed.aside):
+            yield name, key
+
+
+def _column_items(event: Event, layout: ItemLayout) -> Iterator[Item]:
+    series = COLUMN_SERIES.pk.fill(_series_values(event))
+    for placed, key, number in _column_samples(event):
         item: Item = {
-            **COLUMN_SERIES.item(**_series_values(event), at=at, id=key),
-            "ID": sample_id,
+            "pk": series,
+            "sk": key,
+            "ID": number,
             "recvTime": recv_time(event.at, layout.compat),
             "fiwareServicePath": event.path,
             "entityId": event.update.entity_id,

@@ -29,6 +29,7 @@ from penstock.datastore.ngsi.hours.reader import HourReader
 from penstock.datastore.ngsi.inbox import WORKERS, Inbox, IntakeResult
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit, SinkBacklog
 from penstock.datastore.ngsi.large_values import LargeValues
+from penstock.datastore.ngsi.latest_rows import LatestRows
 from penstock.datastore.ngsi.loading.lanes import DestinationLanes
 from penstock.datastore.ngsi.loading.run_loader import RunLoader
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
@@ -159,7 +160,7 @@ class NotificationSink:
 
     def _load_again(self, segment: Segment, events: Sequence[Event]) -> None:
         # Since it was committed, entities may have been removed from the directory.
-        self.committer.catalog.forget_rows()
+        self.committer.removals.on_removal()
         counts = Counter(event.service for event in events)
         sizes = {service: _EVENT_BYTES * count for service, count in counts.items()}
         self.loader.load_segment(segment, events, sizes)
@@ -240,7 +241,12 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
     ledger = RunLog(
         access, lines, worker, ground.storage_name, ground.written_by, ground.lease_seconds
     )
-    catalog = Catalog(ground.table)
+    catalog, latest = Catalog(ground.table), LatestRows(Directory(access), ground.destinations)
+
+    def forget_rows() -> None:
+        catalog.forget_rows()
+        latest.forget_rows()
+
     keeping = BatchCommitter(
         ground.table,
         ledger,
@@ -250,7 +256,9 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
         SegmentWriter(
             ledger, secrets.randbelow(SHARDS), SettlementQueue(options.settlement_seconds)
         ),
-        KnownRemovals(catalog.forget_rows),
+        latest,
+        options.batching.size,
+        KnownRemovals(forget_rows),
     )
     room = InFlightLimit(options.max_pending)
     registry = TableNameRegistry(ground.table)

@@ -217,6 +217,7 @@ KEPT_MINUTES = row("NH:{service}:{path}:{entity}:{type}:{attribute}", "NHM:{day.
 KEPT_NUMBERS = row("NH:{service}:{path}:{entity}:{type}:{attribute}", "NHN:{day.5}")
 HOUR_GENERATION = row("NG:{service}:{path}:{entity}:{type}", "NG:{hour.7}")
 HOUR_DELETIONS = row("NG:{service}:{path}:{entity}:{type}", "NGD")
+LATEST_SAMPLES = row("NL:{service}:{path}:{entity}:{type}", "NL")
 MANIFEST = row("RM:{group}", "RM:{name}", "RM")
 CONSUMER_PREFIX = "consumer:"
 """Before the name of a consumer: an attribute of a `MANIFEST`."""
@@ -318,6 +319,7 @@ ROWS = (
     KEPT_NUMBERS,
     HOUR_GENERATION,
     HOUR_DELETIONS,
+    LATEST_SAMPLES,
     MANIFEST,
     MANIFEST_COUNT,
     RUN,

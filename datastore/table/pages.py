@@ -299,6 +299,9 @@ class QueryRange:
     query: Query
     keep: Callable[[Attributes], bool] | None = None
 
+    def is_wanted(self, item: Attributes) -> bool:
+        return self.keep is None or self.keep(item)
+
     def query_behind(self, position: str | None) -> "Query | None":
         """The query for items behind a position; None where the whole range lies before it."""
         if position is None:

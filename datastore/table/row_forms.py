@@ -21,6 +21,7 @@ from penstock.datastore.table.layout import (
     KEPT_HOURS,
     KEPT_MINUTES,
     KEPT_NUMBERS,
+    LATEST_SAMPLES,
     LISTED,
     MANIFEST,
     MANIFEST_COUNT,
@@ -155,6 +156,10 @@ def _keeps_parts_of_hours(operation: Operation) -> bool:
     return any(_leads(row.sk.leader, operation.key.sk) for row in (KEPT_MINUTES, KEPT_NUMBERS))
 
 
+def _names_latest_samples(operation: Operation) -> bool:
+    return _leads(LATEST_SAMPLES.pk.leader, operation.key.pk)
+
+
 def _written_attributes(operation: Operation) -> Attributes:
     """The attributes that an operation puts or sets; none of one that writes no values."""
     match operation:
@@ -213,6 +218,7 @@ FORMS: Final[Sequence[RowForm]] = (
         _places_files,
     ),
     RowForm(28, "Minutes and numbers of hours are kept.", _keeps_parts_of_hours),
+    RowForm(29, "Rows name the latest samples of entities.", _names_latest_samples),
 )
 
 

@@ -196,7 +196,7 @@ class NgsiAttribute:
     async def latest(
         attribute: strawberry.Parent[directory.Attribute], info: Info
     ) -> Sample | None:
-        return await info.context.session.notifications.series.latest(attribute)
+        return await info.context.loaders.ngsi_latest.load(attribute)
 
     @strawberry.field(
         graphql_type=Connection[NgsiSample],

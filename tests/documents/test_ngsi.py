@@ -98,6 +98,18 @@ async def test_get_the_latest_value_of_an_attribute(ask: Ask) -> None:
     }
 
 
+async def test_get_the_latest_values_of_many_attributes(ask: Ask) -> None:
+    """get the latest values of many attributes"""
+    await store_samples(ask.store, entities=("car1", "car2", "car3"), samples=3)
+    found = await of_path(
+        ask, 'entities { nodes { entityId attribute(name: "speed") { latest { text } } } }'
+    )
+    assert found["entities"]["nodes"] == [
+        {"entityId": name, "attribute": {"latest": {"text": "2"}}}
+        for name in ("car1", "car2", "car3")
+    ]
+
+
 async def test_find_entities_inside_an_area(ask: Ask) -> None:
     """find entities inside an area"""
     places: dict[str, list[Any]] = {

@@ -44,6 +44,9 @@ SETTINGS = {
 }
 COUNTS = """{ ngsiService(name: "kill") { counts {
   received persisted duplicates deadLettered pending items } } }"""
+LATEST = """{ ngsiService(name: "kill") { servicePaths(first: 3) { nodes { entities { nodes {
+  entityId speed: attribute(name: "speed") { latest { text } }
+  level: attribute(name: "level") { latest { text } } } } } } } }"""
 HEADERS = {
     "content-type": "application/json; charset=utf-8",
     "fiware-service": "kill",
@@ -142,9 +145,15 @@ def test_each_notified_sample_is_stored_once_whenever_the_server_is_killed(tmp_p
     ):
         send(senders, https, progress)
         counts = settled_counts(one)
+        found = latest_samples(one)
         assert server.end() == 0
     wanted = sum((sender.sent for sender in senders), Counter[tuple[str, str, str]]())
     assert samples(data_dir) == wanted
+    # The values of a sender rise.
+    latest = {(entity, name): 0 for entity, name, _ in wanted}
+    for entity, name, value in wanted:
+        latest[entity, name] = max(latest[entity, name], int(value))
+    assert found == latest
     assert asyncio.run(damage(data_dir)) == []
     assert counts["persisted"] * 2 == counts["items"] == wanted.total()
     assert counts["received"] == counts["persisted"] + counts["duplicates"]
@@ -208,6 +217,16 @@ def settled_counts(one: Client) -> dict[str, int]:
 
     wait_until(are_settled)
     return counts
+
+
+def latest_samples(one: Client) -> dict[tuple[str, str], int]:
+    """Return the latest value of each attribute of each entity."""
+    return {
+        (entity["entityId"], name): int(entity[name]["latest"]["text"])
+        for path in one.ask(LATEST)["servicePaths"]["nodes"]
+        for entity in path["entities"]["nodes"]
+        for name in ("speed", "level")
+    }
 
 
 def samples(data_dir: Path) -> Counter[tuple[str, str, str]]:

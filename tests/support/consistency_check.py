@@ -24,7 +24,8 @@ from tests.support.table_interceptors import InterceptedTable, LaggingTable
 
 LOGS = ("AT:", "CL:")
 QUOTAS = ("QL:", "QU:")
-NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NG:", "NH:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
+OF_SAMPLES = ("NG:", "NH:", "NL:")
+NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:", *OF_SAMPLES)
 OWN_FACTS = (
     "IK:",
     "AK:",

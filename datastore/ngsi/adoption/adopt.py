@@ -7,10 +7,12 @@ No sample takes the place of another: where a key is taken, the next one gets a 
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.dynamodb.wire import Raw
 from penstock.datastore.errors import BadArgument, ForeignTable, NotFound, Unavailable
@@ -22,11 +24,14 @@ from penstock.datastore.ngsi.adoption.foreign_items import (
 )
 from penstock.datastore.ngsi.catalog import Catalog, EntityName, SeriesPlace
 from penstock.datastore.ngsi.destinations import TableItem
+from penstock.datastore.ngsi.directory import Directory
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.event_times import HOUR_MS
 from penstock.datastore.ngsi.hours.generations import EntityHour, renew_hours
 from penstock.datastore.ngsi.large_values import LargeValues
+from penstock.datastore.ngsi.latest_rows import LatestRows, Wanted
 from penstock.datastore.ngsi.loading.sample_writer import write_items
+from penstock.datastore.ngsi.run_log import SINK_CALLER
 from penstock.datastore.ngsi.table_names import adopted_name, is_table_name
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.table.layout import ADOPTION
@@ -188,6 +193,9 @@ class TableAdopter:
     async def _copy(self, service: str, name: str, placed: PlacedSamples, target: str) -> None:
         for each in placed.fresh:
             await self.values.write(each.files)
+        access = Access(self.table, SINK_CALLER, self.clock, Budget())
+        latest = LatestRows(Directory(access), self.destinations)
+        await latest.raise_rows(await latest.plan(_latest_entries(service, placed.fresh)))
         items = [TableItem(target, each.item) for each in placed.fresh]
         await write_items(self.destinations, items)
         samples, catalog = placed.samples, Catalog(self.table)
@@ -207,6 +215,16 @@ def _hours(service: str, samples: Iterable[AdoptedSample]) -> Iterator[EntityHou
     for each in samples:
         at = int(str(each.item["sk"]).partition(":")[0])
         yield EntityName(service, each.path, each.entity, each.type), at // HOUR_MS
+
+
+def _latest_entries(service: str, samples: Iterable[AdoptedSample]) -> Wanted:
+    """The latest of the samples of each attribute, by their entities."""
+    wanted: dict[EntityName, dict[str, str]] = defaultdict(dict)
+    for each in samples:
+        entries = wanted[EntityName(service, each.path, each.entity, each.type)]
+        for attribute in each.attributes:
+            entries[attribute] = max(str(each.item["sk"]), entries.get(attribute, ""))
+    return wanted
 
 
 def _places(service: str, samples: Iterable[AdoptedSample]) -> list[SeriesPlace]:

@@ -8,18 +8,25 @@ import asyncio
 import logging
 from asyncio import Event as Signal
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
-from penstock.datastore.errors import ErrorCode, IllegalState, LimitExceeded, PenstockError
+from penstock.datastore.errors import (
+    ErrorCode,
+    IllegalState,
+    LimitExceeded,
+    PenstockError,
+    Unavailable,
+)
 from penstock.datastore.ngsi.commit import BatchCommitter
 from penstock.datastore.ngsi.counts import SegmentSettled, Settlement
 from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import FailureKind
 from penstock.datastore.ngsi.hours.busy_hours import BusyHours
-from penstock.datastore.ngsi.hours.generations import hours_of, late_hours, renew_hours
+from penstock.datastore.ngsi.hours.generations import EntityHour, hours_of, late_hours, renew_hours
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit
+from penstock.datastore.ngsi.latest_rows import wanted_entries
 from penstock.datastore.ngsi.loading.lanes import DestinationLane, DestinationLanes
 from penstock.datastore.ngsi.loading.open_runs import OpenRun, PendingEvent, PendingEvents
 from penstock.datastore.ngsi.loading.portions import divide_events
@@ -221,9 +228,7 @@ class RunLoader:
         """Store events without those whose names the directory cannot list."""
         now, hours = milliseconds_of(self.committer.clock.now()), hours_of(events)
         try:
-            async with self._record_slots:
-                await self.committer.catalog.record_entities(events)
-            await renew_hours(self.committer.table, late_hours(hours, now))
+            await self._write_rows(events, late_hours(hours, now))
         except LimitExceeded as error:
             if len(events) == 1:
                 return WriteResult(refused=[(events[0], Refusal.from_error(error))])
@@ -233,6 +238,24 @@ class RunLoader:
         stored = await self.writer.store_events(events, patient=patient)
         self.busy.note(hours, now)
         return stored
+
+    async def _write_rows(self, events: Sequence[Event], late: Iterable[EntityHour]) -> None:
+        """Write what the table says of events before they are stored, until it is written.
+
+        No destination is to blame for a table that fails, so this costs the events no attempt.
+        """
+        while True:
+            try:
+                async with self._record_slots:
+                    raises = await self.committer.latest.plan(wanted_entries(events))
+                    await self.committer.catalog.record_entities(events)
+                    await self.committer.latest.raise_rows(raises)
+                await renew_hours(self.committer.table, late)
+            except Unavailable as error:
+                logger.warning("events cannot be listed yet: %s", error.message)
+                await asyncio.sleep(self.batching.retry_intervals[-1])
+            else:
+                return
 
     def _next_attempt(
         self, lane: DestinationLane, entries: PendingEvents, error: Exception

@@ -5,7 +5,6 @@ examines entities of its service path in the order of their ids, MAX_EXAMINED at
 """
 
 import re
-from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import asin, cos, radians, sin, sqrt
@@ -13,9 +12,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from penstock.datastore.errors import BadArgument, Unreadable
+from penstock.datastore.errors import BadArgument, PenstockError
 from penstock.datastore.ngsi.directory import Attribute, Directory, Entity, ServicePath
-from penstock.datastore.ngsi.reading.series import Sample, SeriesReader
+from penstock.datastore.ngsi.reading.latest import LatestReader
+from penstock.datastore.ngsi.reading.series import Sample
 from penstock.datastore.table.pages import Slice, Window
 
 MAX_EXAMINED: Final = 200
@@ -120,13 +120,13 @@ class PositionReader:
     """Reads positions of the entities of service paths that the caller may see."""
 
     directory: Directory
-    series: SeriesReader
+    latest: LatestReader
 
     async def page(self, of: ServicePath, area: Area, window: Window) -> Slice[Position]:
         """List positions in the order of the entities' ids, as they are examined.
 
         For each EXAMINED_TOGETHER entities one query of `pk = NE:<service>:<path>`, a batch of
-        gets of their attributes, and the latest sample of each.
+        gets of their attributes, and their latest samples.
         """
         found: list[tuple[str, Position]] = []
         after, examined = window.after, 0
@@ -153,15 +153,14 @@ class PositionReader:
     async def _positions(self, entities: Sequence[Entity], area: Area) -> list[Position | None]:
         wanted = [(entity, area.attribute) for entity in entities]
         attributes = await self.directory.named_attributes(wanted) if wanted else []
-        samples = await gather(*(self._latest(found) for found in attributes))
-        return [
-            area.position(entity, sample) for entity, sample in zip(entities, samples, strict=True)
-        ]
-
-    async def _latest(self, of: Attribute | None | Unreadable) -> Sample | None:
-        if not isinstance(of, Attribute):
-            return None
-        return await self.series.latest(of)
+        known = [each for each in attributes if isinstance(each, Attribute)]
+        samples: dict[Entity, Sample] = {}
+        for of, sample in zip(known, await self.latest.many(known), strict=True):
+            if isinstance(sample, PenstockError):
+                raise sample
+            if sample is not None:
+                samples[of.entity] = sample
+        return [area.position(entity, samples.get(entity)) for entity in entities]
 
 
 def read_point(text: str | None) -> Point | None:

@@ -1,7 +1,7 @@
 """Samples read back: a series between two times, and its latest sample."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -13,9 +13,9 @@ from msgspec import structs
 
 from penstock.datastore.access.work import WorkAccount, large_value_units
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.ngsi.destinations import Destinations
-from penstock.datastore.ngsi.directory import Attribute
+from penstock.datastore.errors import LimitExceeded, Unreadable
+from penstock.datastore.ngsi.destinations import Destinations, TableKey
+from penstock.datastore.ngsi.directory import Attribute, series_partition
 from penstock.datastore.ngsi.large_values import (
     ROW_VALUE,
     LargeValues,
@@ -26,16 +26,15 @@ from penstock.datastore.ngsi.large_values import (
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import (
     COLLISIONS_FIELD,
-    COLUMN_SERIES,
     METADATA_SUFFIX,
     RESERVED_FIELDS,
-    ROW_SERIES,
     arrival_of,
     is_row_item,
     recv_time,
 )
 from penstock.datastore.table import limits
 from penstock.datastore.table.instrumentation import NO_PAYMENTS, MeteredQueries, Payments, Units
+from penstock.datastore.table.items import read_or_report
 from penstock.datastore.table.pages import QueryRange, Slice, Window, read_merged_page
 from penstock.datastore.table.port import TTL, Attributes, Query, Range, Value
 
@@ -144,11 +143,36 @@ class SeriesReader:
                 ordered = reversed(entries) if window.backward else entries
                 return Slice(tuple(ordered), True, entries[-1][0])
             size += stored.size
-            self.work.spend_more(large_value_units(stored.size))
-            text = await self.values.read(stored)
-            entries.append((place, structs.replace(sample, text=text, stored=None)))
+            entries.append((place, await self._read_text(sample)))
         ordered = reversed(entries) if window.backward else entries
         return replace(page, entries=tuple(ordered))
+
+    async def get_items(self, keys: Sequence[TableKey]) -> Mapping[TableKey, Attributes]:
+        """Get up to 100 items of any tables in one call, also those that have expired."""
+        self.payments.begin_call()
+        self.units.calls += 1
+        batch = await self.destinations.get(keys)
+        self.units.rcu += batch.units
+        self.payments.end_call()
+        return batch.items
+
+    def is_readable(self, item: Attributes, name: str, persistence: Persistence) -> bool:
+        """Whether an item holds the attribute and has not expired."""
+        now = int(self.clock.now().timestamp())
+        return _readable_filter(name, persistence, now)(item)
+
+    async def read_item(self, item: Attributes, name: str) -> Sample | None:
+        """The sample of an attribute in an item, with its text; None if it cannot be read."""
+        sample = read_or_report(partial(_read_sample, name), item)
+        return None if isinstance(sample, Unreadable) else await self._read_text(sample)
+
+    async def _read_text(self, sample: Sample) -> Sample:
+        """Read the text of a sample if it lies in a file."""
+        stored = sample.stored
+        if stored is None:
+            return sample
+        self.work.spend_more(large_value_units(stored.size))
+        return structs.replace(sample, text=await self.values.read(stored), stored=None)
 
     async def latest(self, of: Attribute) -> Sample | None:
         """The newest sample: one query for each table of the series, usually one."""
@@ -156,7 +180,20 @@ class SeriesReader:
         return None if found is None else found[1]
 
     async def newest(self, of: Attribute) -> tuple[str, Sample] | None:
-        """The newest sample with its sort key."""
+        """The newest sample with its sort key.
+
+        Of a series in one table the newest item is read. Only where it is not the sample, because
+        it has expired, or lacks the attribute, a page is read.
+        """
+        lanes = list(self._table_lanes(of, ALL_TIMES, descending=True))
+        if len(lanes) == 1:
+            newest = await lanes[0].table.query(replace(lanes[0].query, limit=1))
+            if not newest.items:
+                return None
+            (item,) = newest.items
+            sample = await self.read_item(item, of.name) if lanes[0].is_wanted(item) else None
+            if sample is not None:
+                return str(item["sk"]), sample
         found = await self.page(of, ALL_TIMES, Window(size=1), newest_first=True)
         return found.entries[0] if found.entries else None
 
@@ -180,20 +217,6 @@ class SeriesReader:
 def series_range(low: int, high: int) -> Range:
     """The sort keys of samples between two times in milliseconds, both inclusive."""
     return Range("", f"{low:015d}:", f"{high:015d}:{_AFTER_ALL_IDS}")
-
-
-def series_partition(of: Attribute, persistence: Persistence) -> str:
-    """The partition of an attribute in a table: its own, or that of the columns of its entity."""
-    entity = of.entity
-    values = {
-        "service": entity.service,
-        "path": entity.path,
-        "entity": entity.entity_id,
-        "type": entity.entity_type,
-        "attribute": of.name,
-    }
-    row = ROW_SERIES if persistence is Persistence.ROW else COLUMN_SERIES
-    return row.pk.fill(values)
 
 
 def _readable_filter(name: str, persistence: Persistence, now: int) -> Callable[[Attributes], bool]:

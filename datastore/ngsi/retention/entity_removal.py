@@ -13,7 +13,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.ngsi.catalog import LEAVING
 from penstock.datastore.ngsi.counts import removal_updates
 from penstock.datastore.ngsi.directory import Directory, Entity
-from penstock.datastore.table.layout import ATTRIBUTE, ENTITY
+from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, LATEST_SAMPLES
 from penstock.datastore.table.port import Compare, ConditionFailed, Delete, Exists, Key, Update
 
 
@@ -56,7 +56,11 @@ class EntityRemoval:
         return ENTITY.key(**self.entity.key_values)
 
     async def _keys(self) -> AsyncIterator[Key]:
-        """The rows of the entity: its own first, so that those of a returning one stay."""
+        """The rows of the entity: its own first, so that those of a returning one stay.
+
+        The last one names its latest samples.
+        """
         yield self._entity_key
         async for attribute in Directory(self.access).walk_attributes(self.entity):
             yield ATTRIBUTE.key(**attribute.key_values)
+        yield LATEST_SAMPLES.key(**self.entity.key_values)

@@ -19,7 +19,7 @@ from penstock.datastore.jobs.jobs import Job, JobKind, SampleSpan, new_job
 from penstock.datastore.jobs.leases import JobLease, JobLeaseLost
 from penstock.datastore.ngsi.counts import read_open_segments
 from penstock.datastore.ngsi.destinations import Destinations
-from penstock.datastore.ngsi.directory import Directory, Entity, require_role
+from penstock.datastore.ngsi.directory import Directory, Entity, require_role, series_partition
 from penstock.datastore.ngsi.event_times import HOUR_MS
 from penstock.datastore.ngsi.hours.generations import HourDeletion
 from penstock.datastore.ngsi.large_values import LargeValues
@@ -27,7 +27,6 @@ from penstock.datastore.ngsi.notification import group_of
 from penstock.datastore.ngsi.reading.series import (
     TimeSpan,
     milliseconds_of,
-    series_partition,
     series_range,
 )
 from penstock.datastore.ngsi.retention.entity_removal import EntityRemoval

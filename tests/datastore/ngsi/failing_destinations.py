@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.ngsi.destinations import Destinations, FailureKind, SampleTable, TableItem
+from penstock.datastore.ngsi.destinations import (
+    Destinations,
+    FailureKind,
+    SampleTable,
+    TableBatch,
+    TableItem,
+    TableKey,
+)
 from penstock.datastore.table.port import Key
 
 
@@ -44,6 +51,9 @@ class FailingDestinations:
             await self.inner.write(items)
         if failures:
             raise failures[0]
+
+    async def get(self, keys: Sequence[TableKey]) -> TableBatch:
+        return await self.inner.get(keys)
 
     async def delete(self, table: str, keys: Sequence[Key]) -> None:
         failure = self.fails(table)
@@ -94,6 +104,9 @@ class HangingDestinations:
             await self._hang()
         else:
             raise Unavailable("busy")
+
+    async def get(self, keys: Sequence[TableKey]) -> TableBatch:
+        return await self.inner.get(keys)
 
     async def delete(self, table: str, keys: Sequence[Key]) -> None:
         await self.inner.delete(table, keys)

@@ -13,7 +13,9 @@ from penstock.datastore.ngsi.destinations import (
     EmbeddedDestinations,
     FailureKind,
     SampleTable,
+    TableBatch,
     TableItem,
+    TableKey,
 )
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
@@ -76,6 +78,12 @@ class PrefixedDestinations:
     async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
         prefixed = [TableItem(self.prefix + table, item) for table, item in items]
         await self.inner.write(prefixed, patient=patient)
+
+    async def get(self, keys: Sequence[TableKey]) -> TableBatch:
+        batch = await self.inner.get([TableKey(self.prefix + table, key) for table, key in keys])
+        start = len(self.prefix)
+        found = {TableKey(table[start:], key): item for (table, key), item in batch.items.items()}
+        return TableBatch(found, batch.units)
 
     async def delete(self, table: str, keys: Sequence[Key]) -> None:
         await self.inner.delete(self.prefix + table, keys)

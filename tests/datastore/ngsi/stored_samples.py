@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
+from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.ngsi.catalog import Catalog
 from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import DeadLetter, dead_letter_insert
+from penstock.datastore.ngsi.directory import Directory
 from penstock.datastore.ngsi.events import EntityUpdate, Json, NotifiedAttribute
 from penstock.datastore.ngsi.large_values import LargeValues
+from penstock.datastore.ngsi.latest_rows import LatestRows, wanted_entries
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.options import ItemLayout, NamingOptions, Persistence
 from penstock.datastore.ngsi.rows import Event, recv_time
+from penstock.datastore.ngsi.run_log import SINK_CALLER
 from penstock.datastore.ngsi.table_names import NamingPlace, TableNameRegistry
 from penstock.datastore.store import Store
 from penstock.datastore.table.commit import commit
@@ -27,11 +31,20 @@ async def store_locations(
             update = EntityUpdate(entity, "car", (NotifiedAttribute("location", "geo", value),))
             at, mark = AT + 1000 * n, f"{service} {path} {entity} {n}"
             events.append(Event(service, path, at, mark, "locations", Persistence.ROW, update))
+    await store_events(store, events)
+
+
+async def store_events(store: Store, events: Sequence[Event]) -> None:
+    """Store events with their rows of the directory and of latest samples, as a loader does."""
+    destinations = store.ngsi_access.destinations
+    access = Access(store.table, SINK_CALLER, store.clock, Budget())
+    latest = LatestRows(Directory(access), destinations)
+    raises = await latest.plan(wanted_entries(events))
     catalog = Catalog(store.table)
-    await catalog.record_paths([(service, path)])
+    await catalog.record_paths({(each.service, each.path) for each in events})
     await catalog.record_entities(events)
-    large = LargeValues(store.files)
-    await SampleWriter(store.ngsi_access.destinations, ItemLayout(), large).store_events(events)
+    await latest.raise_rows(raises)
+    await SampleWriter(destinations, ItemLayout(), LargeValues(store.files)).store_events(events)
 
 
 async def store_samples(
@@ -61,11 +74,8 @@ async def store_samples(
             mark = f"{service} {path} {entity} {n}"
             event = Event(service, path, AT + 1000 * n, mark, table, Persistence.ROW, update)
             events.append(event)
-    catalog, tally = Catalog(store.table), Tally()
-    await catalog.record_paths([(service, path)])
-    await catalog.record_entities(events)
-    large = LargeValues(store.files)
-    await SampleWriter(store.ngsi_access.destinations, ItemLayout(), large).store_events(events)
+    tally = Tally()
+    await store_events(store, events)
     received = IngestCounts(received=len(events), persisted=len(events), items=2 * len(events))
     tally.add((service, path), received)
     await commit(store.table, tally.writes(0))

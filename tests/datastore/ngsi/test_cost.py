@@ -42,11 +42,12 @@ async def test_a_notification_that_comes_soon_after_another_costs_so_many_units(
     async with world.open_sink(QUICK, table=metered, **ONE_SHARD) as sink:
         await settle(world, sink, metered, "car1", "car2", correlator="alone")
         # Beside its own units those of a run: its row, two lists and a count.
-        assert await settle(world, sink, metered, "car1") == 4 + 8
+        assert await settle(world, sink, metered, "car1") == 6 + 8
         rows = len(await contents(world.context.table))
-        # A receipt, and the counts of the service path twice: 2 units each.
-        assert await settle(world, sink, metered, "car1", correlator="c") == 6
-        assert await settle(world, sink, metered, "car2") == 4
+        # A receipt, the row of the entity's latest samples, and the counts of the service path
+        # twice: 2 units each.
+        assert await settle(world, sink, metered, "car1", correlator="c") == 8
+        assert await settle(world, sink, metered, "car2") == 6
         # The receipt, which expires.
         assert len(await contents(world.context.table)) == rows + 1
         assert len(await runs(sink)) == 2
@@ -57,7 +58,7 @@ async def test_a_notification_that_comes_soon_after_another_costs_so_many_units(
 
 
 @without_moto
-@pytest.mark.parametrize(("headers", "units"), [({}, 2), ({"correlator": "c"}, 4)])
+@pytest.mark.parametrize(("headers", "units"), [({}, 4), ({"correlator": "c"}, 6)])
 async def test_each_notification_of_a_steady_flow_costs_so_many_units(
     world: SinkWorld, headers: dict[str, str], units: int
 ) -> None:
@@ -70,7 +71,8 @@ async def test_each_notification_of_a_steady_flow_costs_so_many_units(
             metered.units.wcu = 0
             await accept(sink, name, **headers and {"correlator": name})
             await until(partial(is_stored, sink))
-            # The counts of this one and of the one before, once; a receipt. Its samples cost 2.
+            # The counts of this one and of the one before, once; the row of its latest samples; a
+            # receipt. Its samples cost 2.
             assert metered.units.wcu == units
         await sink.loader.drain()
     assert await world.recount() == IngestCounts(received=6, persisted=6, items=12)
@@ -83,7 +85,7 @@ async def test_a_notification_that_comes_alone_costs_so_many_units(world: SinkWo
         await settle_at_once(sink, metered, "car1", "car2", correlator="first")
         watch.move(timedelta(hours=2))
         rows = len(await contents(world.context.table))
-        assert await settle_at_once(sink, metered, "car1", correlator="c") == [12, 8]
+        assert await settle_at_once(sink, metered, "car1", correlator="c") == [12, 10]
         # A run in two lists, and the receipt, which expires.
         assert len(await contents(world.context.table)) == rows + 4
         history = await RunLists(sink.committer.run_log.runs).history(
@@ -104,7 +106,7 @@ async def settle_at_once(
 
 
 @without_moto
-async def test_ten_notifications_that_wait_together_share_all_but_their_receipts(
+async def test_ten_notifications_of_an_entity_that_wait_together_share_all_but_receipts(
     world: SinkWorld,
 ) -> None:
     metered = MeteredTable(world.context.table)
@@ -117,10 +119,11 @@ async def test_ten_notifications_that_wait_together_share_all_but_their_receipts
             sink.inbox.enqueue(notification("car1", correlator=f"c{n}"), 100)
         await sink.inbox.wait_until_empty()
         await until(partial(is_stored, sink))
-        assert metered.units.wcu == 10 * 2 + 2
+        # The receipts, the row of the entity's latest samples, and the counts.
+        assert metered.units.wcu == 10 * 2 + 2 + 2
         await sink.loader.drain()
         # The counts once more, and the run.
-        assert metered.units.wcu == 10 * 2 + 2 + 2 + 6
+        assert metered.units.wcu == 10 * 2 + 2 + 2 + 2 + 6
         assert len(await runs(sink)) == 2
 
 

@@ -148,7 +148,8 @@ async def test_a_settlement_of_two_paths_joins_a_commit_to_both(world: SinkWorld
         sink.inbox.enqueue(notification("car1", "car2", **paths), 100)
         await sink.inbox.wait_until_empty()
         await until(partial(is_stored, sink))
-        assert metered.units.wcu == 4
+        # The counts of two paths, and the rows of two entities.
+        assert metered.units.wcu == 8
         assert await world.counts(*places) == replace_pending(settled_of(7), 2)
     assert await world.recount(*places) == settled_of(7)
 

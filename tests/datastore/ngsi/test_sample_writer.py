@@ -7,7 +7,14 @@ import pytest
 
 from penstock.datastore.errors import ErrorCode, LimitExceeded, RequestRefused, Unavailable
 from penstock.datastore.ngsi.dead_letters import Refusal
-from penstock.datastore.ngsi.destinations import Destinations, FailureKind, SampleTable, TableItem
+from penstock.datastore.ngsi.destinations import (
+    Destinations,
+    FailureKind,
+    SampleTable,
+    TableBatch,
+    TableItem,
+    TableKey,
+)
 from penstock.datastore.ngsi.events import EntityUpdate, Metadata, NotifiedAttribute
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, write_items
@@ -43,6 +50,9 @@ class Recorder:
         self.sizes.append(len(items))
         if self.failures:
             raise self.failures.pop()
+
+    async def get(self, keys: Sequence[TableKey]) -> TableBatch:
+        raise NotImplementedError
 
     async def delete(self, table: str, keys: Sequence[Key]) -> None:
         raise NotImplementedError

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import Unavailable
+from tests.datastore.ngsi.latest_checks import check_latest
 from tests.datastore.ngsi.sample_destinations import PrefixedDestinations, open_dynamodb
 from tests.datastore.ngsi.sample_sinks import SinkWorld, car, notification, open_world
 from tests.faults.dynamodb_proxy import Fault, FaultProxy
+from tests.support.sample_resources import SUPER
 from tests.support.stores import moto_endpoint
 from tests.support.stores import open_dynamodb as open_table
 
@@ -62,6 +64,10 @@ async def test_whatever_dynamodb_does_each_sample_is_stored_once(tmp_path: Path,
                 for letter in await world.letters():
                     await sink.replayer.replay(letter)
                 counts = await world.recount()
+                notified = world.store_beside(sink).open_session(SUPER).notifications
+                for _ in range(3):
+                    proxy.script("BatchGetItem", Fault.UNPROCESSED)
+                assert await check_latest(table, notified) == 5
             samples = await world.read_samples()
         faults = Counter(seen.fault for seen in proxy.seen)
         await inner.close()

@@ -43,6 +43,7 @@ SAMPLES: dict[int, Operation] = {
     22: Update(key=Key("RM:/usa", "RM:snow"), set={"consumer:lake": "Lake"}),
     26: Put({"pk": "PL:1", "sk": "PL", "rule": {"order": "title", "limit": 9}}),
     28: Update(key=Key("NH:a:/b:c:d:e", "NHM:19214"), set={"h00": "eJw="}),
+    29: Update(key=Key("NL:a:/b:c:d", "NL"), set={"key:e": "001660175720322:0f"}),
     27: Update(key=Key("PE:1", "PE:P"), set={"state": "success", "placed": 1}),
     9: Update(key=Key("NC:a:/b", "NC:01"), add={"pending": 1}, set={"open:1": "2022-08-10/1"}),
 }

@@ -16,6 +16,8 @@ from tests.schema.ngsi.test_ngsi import ATTRIBUTE, attribute
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
 from tests.support.work_account import Account
 
+LATEST_OF_CARS = """{ ngsiService(name: "vehicles") { servicePath(path: "/4wheels") {
+  entities(type: "car", first: 100) { nodes { entityId %s } } } } }"""
 POINTS = "points(limit: %d%s) { times values texts endCursor }"
 
 
@@ -151,19 +153,28 @@ async def test_a_chart_is_paid_by_the_samples_that_it_reads(
     assert units.calls == 4 + calls
 
 
-async def test_the_attributes_of_many_entities_are_read_in_one_call(ask: Ask) -> None:
-    await store_samples(ask.store, entities=[f"car{n}" for n in range(50)], samples=1)
-    answer = await ask(
-        """{ ngsiService(name: "vehicles") { servicePath(path: "/4wheels") {
-        entities(type: "car", first: 50) { nodes { entityId
-          speed: attribute(name: "speed") { latest { text } }
-          oil: attribute(name: "oil_level") { latest { number } } } } } } }"""
-    )
+@pytest.mark.parametrize(
+    ("entities", "shown", "calls", "units"),
+    [
+        (50, ("speed",), 1 + 1 + 1, 50 + 25 + 25),
+        (50, ("speed", "oil_level"), 1 + 1 + 1, 100 + 25 + 50),
+        (100, ("speed",), 1 + 1 + 1, 100 + 50 + 50),
+        (100, ("speed", "oil_level"), 2 + 1 + 2, 200 + 50 + 100),
+    ],
+)
+async def test_the_latest_samples_of_many_entities_are_read_in_a_few_calls(
+    ask: Ask, entities: int, shown: tuple[str, ...], calls: int, units: float
+) -> None:
+    await store_samples(ask.store, entities=[f"car{n:03}" for n in range(entities)], samples=2)
+    fields = (f'{name}: attribute(name: "{name}") {{ latest {{ text }} }}' for name in shown)
+    answer = await ask(LATEST_OF_CARS % " ".join(fields))
     nodes = answer.value["servicePath"]["entities"]["nodes"]
-    assert len(nodes) == 50
-    assert all(node["speed"]["latest"] == {"text": "0"} for node in nodes)
-    # Three for the service, the path and the entities, one for 100 attributes, one for each series.
-    assert answer.units.calls == 3 + 1 + 100
+    texts = {"speed": "1", "oil_level": "-1"}
+    latest = {name: {"latest": {"text": texts[name]}} for name in shown}
+    assert nodes == [{"entityId": f"car{n:03}", **latest} for n in range(entities)]
+    # Three for the service, the path and the entities; then attributes by a hundred, the rows of
+    # their entities, and samples by a hundred.
+    assert (answer.units.calls, answer.units.rcu) == (3 + calls, 2.5 + units)
 
 
 async def test_a_stranger_reads_no_chart(ask: Ask) -> None:

@@ -23,6 +23,7 @@ from penstock.datastore.iam_policy import (
 )
 from penstock.datastore.mending.differences import find_differences
 from penstock.datastore.ngsi.adoption.adopt import TableAdopter
+from penstock.datastore.ngsi.destinations import TableKey
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
@@ -31,7 +32,7 @@ from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.datastore.resources import delete
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Query
+from penstock.datastore.table.port import Key, Query
 from penstock.server.command_line import run
 from penstock.server.settings.settings import Settings
 from tests.datastore.ngsi.sample_destinations import event
@@ -367,6 +368,7 @@ async def test_every_call_for_a_destination_is_permitted_and_no_other() -> None:
     persisting = SampleWriter(destinations, ItemLayout(), LargeValues(NO_FILES))
     await persisting.store_events([event(name)])
     await destinations.table(name).query(Query(partition="p"))
+    await destinations.get([TableKey(name, Key("p", "s"))])
     await destinations.close()
     least = with_destinations(server_policy("penstock"), REGION)
     assert [each for each in recorder.needed if not permits(least, each)] == []

@@ -10,7 +10,14 @@ from typing import Any
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.ngsi.destinations import Destinations, FailureKind, SampleTable, TableItem
+from penstock.datastore.ngsi.destinations import (
+    Destinations,
+    FailureKind,
+    SampleTable,
+    TableBatch,
+    TableItem,
+    TableKey,
+)
 from penstock.datastore.ngsi.directory import Attribute, Entity
 from penstock.datastore.ngsi.hours.chart_points import ChartPoints
 from penstock.datastore.ngsi.options import SinkOptions
@@ -80,6 +87,9 @@ class HeldDestinations:
         if hold is not None:
             await hold.stand()
         await self.inner.write(items, patient=patient)
+
+    async def get(self, keys: Sequence[TableKey]) -> TableBatch:
+        return await self.inner.get(keys)
 
     async def delete(self, table: str, keys: Sequence[Key]) -> None:
         await self.inner.delete(table, keys)

@@ -12,12 +12,15 @@ from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.jobs.jobs import JobState
-from penstock.datastore.ngsi.catalog import Catalog
+from penstock.datastore.ngsi.catalog import LEAVING, Catalog
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.reading.series import TimeSpan
 from penstock.datastore.ngsi.retention.entity_removal import EntityRemoval
 from penstock.datastore.table.instrumentation import MeteredTable
+from penstock.datastore.table.layout import LATEST_SAMPLES
+from penstock.datastore.table.port import Attributes
 from tests.datastore.jobs.sample_subtree import follow
+from tests.datastore.ngsi.latest_checks import check_latest
 from tests.datastore.ngsi.retention.test_sample_deletion import CAR, SECOND, Place, open_place
 from tests.datastore.ngsi.sample_sinks import (
     QUICK,
@@ -78,6 +81,7 @@ async def test_an_entity_comes_back_on_a_server_that_wrote_its_rows_before(
             await world.wait_until_settled()
             assert await list_names(world) == ["car1:speed"]
             assert await texts(world, await speed(world)) == [str(number)]
+            assert await check_latest(world.context.table, reader(world)) == 1
         assert await faults(world.context.table) == []
 
 
@@ -135,6 +139,40 @@ async def test_an_entity_stays_if_a_sample_arrives_during_its_removal(
         assert await list_names(world) == (["car1:speed"] if stored else [])
 
 
+@on_sqlite
+async def test_a_late_sample_that_arrives_during_a_removal_keeps_the_row_of_latest_samples(
+    world: SinkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row names a later sample, which was deleted, so the late one raises nothing."""
+    real, marks = EntityRemoval.remove, list[bool]()
+    async with open_place(world) as place:
+        when = {"type": "DateTime", "value": (place.watch.time + timedelta(hours=1)).isoformat()}
+        await accept(place.sink, car("car1", speed=1) | {"TimeInstant": when})
+        await world.wait_until_settled()
+        before = await row_of_latest(world)
+        place.watch.move(SECOND)
+
+        async def remove_late(removal: EntityRemoval) -> bool:
+            marks.append(LEAVING in await row_of_latest(world))
+            place.watch.move(SECOND)
+            await accept(place.sink, car("car1", speed=2))
+            await world.wait_until_settled()
+            marks.append(LEAVING in await row_of_latest(world))
+            return await real(removal)
+
+        monkeypatch.setattr(EntityRemoval, "remove", remove_late)
+        assert (await place.delete()).state is JobState.DONE
+        assert marks == [True, False]
+        assert await row_of_latest(world) == before
+        assert await texts(world, await speed(world)) == ["2"]
+        await check_latest(world.context.table, reader(world))
+
+
+async def row_of_latest(world: SinkWorld) -> Attributes:
+    key = LATEST_SAMPLES.key(**CAR.key_values)
+    return (await world.context.table.get([key], consistent=True)).items[key]
+
+
 def dying_at(number: int, *, after: bool) -> Callable[..., Awaitable[bool]]:
     """The changes of a removal whose process dies at one of them, before or after it is made."""
     real, numbers = EntityRemoval._change_if, count()
@@ -186,11 +224,11 @@ async def test_a_removal_costs_so_much(world: SinkWorld) -> None:
         access = Access(metered, SUPER, Clock(place.watch), Budget())
         removal = EntityRemoval(access, CAR, "m")
         await removal.announce()
-        # Two rows are marked, and 16 rows of counts tell of it: two units each.
-        assert (metered.units.wcu, metered.units.calls) == (4 + 32, 4)
+        # Three rows are marked, and 16 rows of counts tell of it: two units each.
+        assert (metered.units.wcu, metered.units.calls) == (6 + 32, 5)
         metered.units.wcu = metered.units.calls = 0
         assert await removal.remove()
-        assert (metered.units.wcu, metered.units.calls) == (4, 3)
+        assert (metered.units.wcu, metered.units.calls) == (6, 4)
         async with world.open_sink(QUICK, table=metered, shards=1) as sink:
             for _ in range(3):
                 metered.units.wcu = 0
@@ -198,4 +236,4 @@ async def test_a_removal_costs_so_much(world: SinkWorld) -> None:
                 await world.wait_until_settled()
                 await wait_until_released(sink)
             # The removals cost no unit of a notification once a process knows them.
-            assert metered.units.wcu == 4
+            assert metered.units.wcu == 6
