@@ -20,6 +20,7 @@ import msgspec
 
 from penstock.datastore.errors import BadArgument, Unavailable
 from penstock.datastore.moving.archive import DamagedArchive, require_no_others
+from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
 from penstock.datastore.private_files import make_private_folder, sync_folder
 from penstock.datastore.sqlite.copy_file import copy_database
 
@@ -85,6 +86,7 @@ def make_backup(store: DataFolder, target: Path, at: str, progress: Progress) ->
     for name in (store.main, *store.databases):
         if (store.path / name).exists():
             copy_database(store.path / name, target / name)
+    _leave_out_rows(target / store.main)
     _copy_files(store, made, target / store.files / INDEX, progress)
     _add_deleted_files(target / store.files / INDEX, earlier)
     for name in store.keys:
@@ -196,6 +198,15 @@ def _link_content(store: DataFolder, made: DataFolder, name: str, progress: Prog
         return False
     progress(1)
     return True
+
+
+def _leave_out_rows(database: Path) -> None:
+    """Leave out the rows that tell of samples, whose database is copied later."""
+    with closing(sqlite3.connect(database)) as opened, opened:
+        for beginning in OF_SAMPLES:
+            # No character sorts behind this byte.
+            bounds = beginning.encode(), beginning.encode() + b"\xff"
+            opened.execute("DELETE FROM items WHERE pk >= ? AND pk < ?", bounds)
 
 
 def _add_deleted_files(index: Path, earlier: Path) -> None:

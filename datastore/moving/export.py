@@ -20,11 +20,12 @@ from penstock.datastore.moving.archive import KEY, Archive, DamagedArchive, Mani
 from penstock.datastore.moving.blobs import FileLine, write_blob
 from penstock.datastore.moving.bucket_names import BucketNames
 from penstock.datastore.moving.row_lines import encode_row, encode_sample
+from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
 from penstock.datastore.moving.secrets_of_users import SecretCarrier
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.table_names import list_every_table
 from penstock.datastore.objects.port import NO_FILES, Files
-from penstock.datastore.table.layout import IMPORT, KEPT_HOURS
+from penstock.datastore.table.layout import IMPORT
 from penstock.datastore.table.port import Attributes, Key, Scan, Table, key_of
 
 PART_LINES: Final = 20_000
@@ -33,7 +34,6 @@ FILES_AT_ONCE: Final = 8
 FILES_PAGE: Final = 64
 
 _IMPORTS: Final = f"{IMPORT.pk.leader}:"
-_KEPT_HOURS: Final = f"{KEPT_HOURS.pk.leader}:"
 
 Position: TypeAlias = "list[str] | None"
 Progress: TypeAlias = Callable[[int], None]
@@ -217,8 +217,7 @@ class Export:
 
 
 def _is_moved(item: Attributes) -> bool:
-    # Samples are read at another moment, so what is kept of them might not be of them.
-    return not str(item["pk"]).startswith((_IMPORTS, _KEPT_HOURS))
+    return not str(item["pk"]).startswith((_IMPORTS, *OF_SAMPLES))
 
 
 async def _row_line(item: Attributes, carrier: SecretCarrier) -> bytes:

@@ -110,7 +110,9 @@ class StoreContents:
 
 
 async def read_everything(store: MovableStore) -> StoreContents:
-    rows = [await neutral_row(store, item) async for item in _scan(store.table)]
+    """Read all that moves: rows that tell of samples do not."""
+    found = [item async for item in _scan(store.table) if not _tells_of_samples(item)]
+    rows = [await neutral_row(store, item) for item in found]
     samples = {
         (name, key_of(item)): item
         async for name in list_every_table(store.table)
@@ -118,6 +120,15 @@ async def read_everything(store: MovableStore) -> StoreContents:
     }
     files = {key: await _read_file(store.files, key) for key in await store.files.list("")}
     return StoreContents({key_of(item): item for item in rows}, samples, files)
+
+
+async def rows_of_samples(store: MovableStore) -> list[Key]:
+    """The keys of rows that tell of samples."""
+    return [key_of(item) async for item in _scan(store.table) if _tells_of_samples(item)]
+
+
+def _tells_of_samples(item: Item) -> bool:
+    return str(item["pk"]).startswith(("NH:", "NL:"))
 
 
 async def _scan(table: SampleTable) -> AsyncIterator[Item]:

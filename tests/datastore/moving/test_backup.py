@@ -31,6 +31,7 @@ from tests.datastore.moving.furnished_store import (
     furnish_little,
     ignore_progress,
     read_everything,
+    rows_of_samples,
 )
 from tests.support.table_interceptors import ProcessDied
 
@@ -65,6 +66,7 @@ async def test_a_backup_of_a_running_store_is_restored_with_everything(tmp_path:
         await furnish(opened)
         made = make_backup(store, tmp_path / "backup", AT, ignore_progress)
         before = await read_everything(opened)
+        assert len(await rows_of_samples(opened)) == 2
         await opened.table.write([Put({"pk": "P:later", "sk": "PV:latest"})])
         await opened.files.delete(next(iter(before.files)))
     # Two files of rejected rows are alike: both executions of the sample reject none.
@@ -73,6 +75,7 @@ async def test_a_backup_of_a_running_store_is_restored_with_everything(tmp_path:
     assert restore_backup(tmp_path / "backup", restored, ignore_progress) == made
     async with running(restored.path) as opened:
         assert await read_everything(opened) == before
+        assert await rows_of_samples(opened) == []
         assert await opened.table.verify() == []
         assert await opened.files.verify() == []
 

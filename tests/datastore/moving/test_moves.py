@@ -23,6 +23,7 @@ from tests.datastore.moving.furnished_store import (
     furnish_little,
     open_empty,
     read_everything,
+    rows_of_samples,
     run_import,
 )
 from tests.support.stores import TWO
@@ -46,6 +47,8 @@ async def test_a_store_moves_to_another_one_and_back_with_everything(tmp_path: P
         counts = (len(before.rows), len(before.samples), len(before.files))
         assert await run_import(second, tmp_path / "there") == counts
         assert await read_everything(second) == before
+        assert len(await rows_of_samples(first)) == 2
+        assert await rows_of_samples(second) == []
 
         await export_of(second, tmp_path / "back").run()
         assert await run_import(third, tmp_path / "back") == counts
