@@ -9,7 +9,8 @@ from tempfile import TemporaryFile
 
 import pytest
 
-from tests.support.patience import HUNG_SECONDS, wait_until
+from penstock.server.runtime.child_process import start_process
+from tests.support.patience import HUNG_SECONDS, until, wait_until
 from tests.support.penstock_command import penstock, start_server
 from tests.support.server_process import environment
 from tests.support.warm_children import children_of
@@ -119,3 +120,17 @@ def test_what_a_server_starts_are_its_children_and_forks_too(tmp_path: Path) -> 
         assert [os.getsid(one) for one in both] == both
         assert server.end(signal.SIGTERM) == 0
     assert not any(Path(f"/proc/{one}").exists() for one in both)
+
+
+async def test_what_a_test_starts_is_a_fork_that_has_its_files_and_leads_a_session() -> None:
+    told, tells = os.pipe()
+    process = await start_process("penstock.server.runtime.part_process", b"", files=[tells])
+    os.close(tells)
+    of = Path(f"/proc/{process.pid}")
+    await until(lambda: os.getsid(process.pid) == process.pid)
+    assert b"tests.support.warm_process" in (of / "cmdline").read_bytes()
+    assert {*"012", f"{tells}"} <= {one.name for one in (of / "fd").iterdir()}
+    assert process.stdin is not None
+    process.stdin.close()
+    assert (await process.wait(), os.read(told, 1)) == (0, b"")
+    os.close(told)

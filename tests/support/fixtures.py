@@ -1,5 +1,6 @@
 """The fixtures of tests of the whole product: a fresh, empty store, and callers of it."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -19,6 +20,7 @@ from tests.support.patience import HUNG_SECONDS, find_limits
 from tests.support.server_process import EXECUTOR
 from tests.support.shared_clients import sharing_clients
 from tests.support.stores import HELD, IMPLEMENTATIONS, TWO, open_store
+from tests.support.warm_children import Starter, fork_in_warm_process
 
 EXAMPLES = os.environ.get("PENSTOCK_TEST_EXAMPLES")
 """The examples of a property whose test does not say how many, and others in each run."""
@@ -73,6 +75,14 @@ def patience() -> Iterator[None]:
         for limit in ("OWN_PATIENCE", "USER_PATIENCE"):
             kept = getattr(s3, limit)
             patch.setattr(s3, limit, s3.Patience(HUNG_SECONDS, HUNG_SECONDS, kept.attempts))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forks() -> Iterator[None]:
+    """Fork the processes of Penstock that tests start themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "create_subprocess_exec", Starter(fork_in_warm_process).start)
         yield
 
 

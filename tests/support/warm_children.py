@@ -1,12 +1,12 @@
-"""Processes of Penstock that a forked program starts are forks too, and its children.
+"""Processes of Penstock that a forked program or a test starts are forks too.
 
 A program that runs has threads, so it is no longer forked itself: a fork from before, its nursery,
-is. What the nursery forks is left by its parent at once, and adopted by the program.
+is. What the nursery forks is left by its parent at once, and adopted by the program, as its child.
+What a test starts is a child of the warm process.
 """
 
 import asyncio
 import ctypes
-import fcntl
 import json
 import os
 import signal
@@ -16,9 +16,13 @@ from asyncio.base_subprocess import BaseSubprocessTransport
 from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import IO, Any, Final, TypedDict
+from typing import IO, Any, Final, NamedTuple, TypeAlias, TypedDict
+
+from tests.support.warm_process import MOST_FILES, number_files
+from tests.support.warm_start import start_program
 
 FRESH: Final = "FRESH_CHILDREN"
 """The variable that has a program start new processes, for tests of their start itself."""
@@ -32,7 +36,6 @@ STARTED: Final = "penstock.server.runtime."
 
 SET_NAME, SET_SUBREAPER = 15, 36
 MOST_BYTES: Final = 2**17
-MOST_FILES: Final = 64
 LINE_BYTES: Final = 2**16
 
 
@@ -44,6 +47,17 @@ class ChildOrder(TypedDict):
     folder: str
     leads_session: bool
     numbers: list[int]
+
+
+class StartedFork(NamedTuple):
+    """A fork that runs, and how to wait for its exit code."""
+
+    pid: int
+    wait: Callable[[], int]
+
+
+StartFork: TypeAlias = Callable[[ChildOrder, Sequence[int]], StartedFork]
+"""Forks a process for an order, and hands the files over."""
 
 
 def has_children(module: str, arguments: Sequence[str], variables: Mapping[str, str]) -> bool:
@@ -79,8 +93,37 @@ def open_nursery() -> ChildOrder | None:
         mine.close()
         return Nursery(its).take_orders()
     its.close()
-    Starter(mine).install()
+    asyncio.create_subprocess_exec = Starter(partial(_fork_in_nursery, mine)).start  # type: ignore[assignment]
     return None
+
+
+def _fork_in_nursery(
+    control: socket.socket, order: ChildOrder, files: Sequence[int]
+) -> StartedFork:
+    with adopting_orphans():
+        socket.send_fds(control, [json.dumps(order).encode()], files)
+        pid = int(control.recv(16))
+    return StartedFork(pid, partial(_wait_for_child, pid))
+
+
+def _wait_for_child(pid: int) -> int:
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def fork_in_warm_process(order: ChildOrder, files: Sequence[int]) -> StartedFork:
+    """Fork a process that a test starts itself."""
+    given, output, errors, *more = files
+    program = start_program(
+        order["module"],
+        variables=order["variables"],
+        given=given,
+        output=output,
+        errors=errors,
+        pass_fds=more,
+        start_new_session=order["leads_session"],
+    )
+    return StartedFork(program.pid, program.wait)
 
 
 def _control_process(option: int, value: int | bytes) -> None:
@@ -140,13 +183,7 @@ class Nursery:
 
 def _become_child(order: ChildOrder, files: list[int]) -> None:
     """Give the files their numbers, and leave nothing of the nursery."""
-    above = max(2, *order["numbers"]) + 1
-    copies = [fcntl.fcntl(file, fcntl.F_DUPFD, above) for file in files]
-    for file in files:
-        os.close(file)
-    for copy, number in zip(copies, order["numbers"], strict=True):
-        os.dup2(copy, number)
-        os.close(copy)
+    number_files(files, order["numbers"])
     if order["leads_session"]:
         os.setsid()
     _control_process(SET_NAME, b"python")
@@ -156,18 +193,16 @@ def _become_child(order: ChildOrder, files: list[int]) -> None:
 
 
 class Starter:
-    """Starts modules of Penstock from the nursery, and everything else as before."""
+    """Starts modules of Penstock as forks, and everything else as before."""
 
-    def __init__(self, control: socket.socket) -> None:
-        self._control = control
+    def __init__(self, fork: StartFork) -> None:
+        self._fork = fork
+        self._python = sys.executable
         self._start_new = asyncio.create_subprocess_exec
-
-    def install(self) -> None:
-        asyncio.create_subprocess_exec = self.start  # type: ignore[assignment]
 
     async def start(self, program: str, *arguments: str, **options: Any) -> Process:
         match arguments:
-            case ("-m", module) if program == sys.executable and module.startswith(STARTED):
+            case ("-m", module) if program == self._python and module.startswith(STARTED):
                 return await self._start_fork(module, **options)
         return await self._start_new(program, *arguments, **options)
 
@@ -180,7 +215,7 @@ class Starter:
         start_new_session: bool,
         pass_fds: Sequence[int],
     ) -> Process:
-        def fork(standard: Sequence[int]) -> int:
+        def fork(standard: Sequence[int]) -> StartedFork:
             order = ChildOrder(
                 module=module,
                 variables=dict(os.environ),
@@ -188,7 +223,7 @@ class Starter:
                 leads_session=start_new_session,
                 numbers=[0, 1, 2, *pass_fds],
             )
-            return self._order(order, [*standard, *pass_fds])
+            return self._fork(order, [*standard, *pass_fds])
 
         loop = asyncio.get_running_loop()
         protocol = SubprocessStreamProtocol(limit=LINE_BYTES, loop=loop)
@@ -196,16 +231,9 @@ class Starter:
         transport = ForkTransport(
             loop, protocol, module, False, stdin, stdout, None, 0, waiter=is_connected, fork=fork
         )
-        waiting = (loop, transport, transport.get_pid())
-        Thread(target=wait_for_end, args=waiting, daemon=True).start()
+        Thread(target=transport.wait_for_end, daemon=True).start()
         await is_connected
         return Process(transport, protocol, loop)
-
-    def _order(self, order: ChildOrder, files: Sequence[int]) -> int:
-        """Have a child forked; returns its number."""
-        with adopting_orphans():
-            socket.send_fds(self._control, [json.dumps(order).encode()], files)
-            return int(self._control.recv(16))
 
 
 @contextmanager
@@ -223,8 +251,10 @@ class ForkedChild:
 
     stderr = None
 
-    def __init__(self, pid: int, stdin: IO[bytes] | None, stdout: IO[bytes] | None) -> None:
-        self.pid = pid
+    def __init__(
+        self, fork: StartedFork, stdin: IO[bytes] | None, stdout: IO[bytes] | None
+    ) -> None:
+        self.pid, self.wait = fork
         self.stdin = stdin
         self.stdout = stdout
         self.returncode: int | None = None
@@ -247,11 +277,11 @@ class ForkTransport(BaseSubprocessTransport):
     """The pipes of a child, for an event loop."""
 
     def _start(  # type: ignore[override]
-        self, *, stdin: int, stdout: int, fork: Callable[[Sequence[int]], int], **_: object
+        self, *, stdin: int, stdout: int, fork: Callable[[Sequence[int]], StartedFork], **_: object
     ) -> None:
         with ExitStack() as its:
             nothing = its.enter_context(open(os.devnull, "r+b", buffering=0)).fileno()
-            standard = [nothing, nothing, sys.stderr.fileno()]
+            standard = [nothing, nothing, 2]
             given = taken = None
             if stdin == PIPE:
                 standard[0], ours = os.pipe()
@@ -261,11 +291,10 @@ class ForkTransport(BaseSubprocessTransport):
                 ours, standard[1] = os.pipe()
                 its.callback(os.close, standard[1])
                 taken = os.fdopen(ours, "rb", buffering=0)
-            self._proc = ForkedChild(fork(standard), given, taken)  # type: ignore[assignment]
+            self._child = self._proc = ForkedChild(fork(standard), given, taken)  # type: ignore[assignment]
 
-
-def wait_for_end(loop: asyncio.AbstractEventLoop, transport: ForkTransport, pid: int) -> None:
-    """Wait until the child has ended, and tell the transport, unless nobody listens any more."""
-    _, status = os.waitpid(pid, 0)
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(transport._process_exited, os.waitstatus_to_exitcode(status))
+    def wait_for_end(self) -> None:
+        """Wait until the child has ended, and tell the loop, unless nobody listens any more."""
+        code = self._child.wait()
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._process_exited, code)

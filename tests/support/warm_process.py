@@ -6,6 +6,7 @@ a new process does once its imports are over.
 """
 
 import atexit
+import fcntl
 import gc
 import json
 import os
@@ -16,10 +17,10 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn, TypedDict
+from typing import Final, NoReturn, TypedDict
 
 LOADED = (
     "penstock.server.command_line",
@@ -36,14 +37,22 @@ LOADED = (
     "tests.support.warm_children",
 )
 
+MOST_FILES: Final = 64
+"""The most files that one message hands over."""
+
 
 class Order(TypedDict):
-    """A module to run, its arguments, and what it inherits besides its three files."""
+    """A module to run, its arguments, and what it inherits.
+
+    `numbers` are those of its files in the new process, the first three of which are standard.
+    """
 
     module: str
     arguments: list[str]
     variables: dict[str, str]
     folder: str
+    numbers: list[int]
+    leads_session: bool
     descriptors: list[int] | None
 
 
@@ -67,7 +76,7 @@ class Forks:
                 self._wake.recv(4096)
                 self._tell_ends()
             if self._control in ready:
-                is_given, files, _, _ = socket.recv_fds(self._control, 1, 4)
+                is_given, files, _, _ = socket.recv_fds(self._control, 1, MOST_FILES)
                 if not is_given:
                     return None
                 if order := self._fork(files):
@@ -79,8 +88,8 @@ class Forks:
             order: Order = json.loads(lines.readline())
         child = os.fork()
         if child == 0:
-            self._become_new(files[1:])
             connection.close()
+            self._become_new(order, files[1:])
             return order
         for file in files[1:]:
             os.close(file)
@@ -88,16 +97,16 @@ class Forks:
         connection.sendall(b"%d\n" % child)
         return None
 
-    def _become_new(self, files: list[int]) -> None:
+    def _become_new(self, order: Order, files: list[int]) -> None:
         """Leave to the fork nothing of this process but what is loaded."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         for one in (self._control, self._wake, self._woken, *self._told.values()):
             one.close()
-        for standard, file in enumerate(files):
-            os.dup2(file, standard)
-            os.close(file)
+        number_files(files, order["numbers"])
+        if order["leads_session"]:
+            os.setsid()
 
     def _tell_ends(self) -> None:
         """Tell of every fork that has ended, which leaves the table of processes only now."""
@@ -107,6 +116,17 @@ class Forks:
                 return
             with self._told.pop(child) as connection, suppress(BrokenPipeError):
                 connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+
+
+def number_files(files: Sequence[int], numbers: Sequence[int]) -> None:
+    """Give each file its number, which may be that of another one."""
+    above = max(2, *numbers) + 1
+    copies = [fcntl.fcntl(file, fcntl.F_DUPFD, above) for file in files]
+    for file in files:
+        os.close(file)
+    for copy, number in zip(copies, numbers, strict=True):
+        os.dup2(copy, number)
+        os.close(copy)
 
 
 def run(order: Order) -> NoReturn:
@@ -142,6 +162,7 @@ def run_module(order: Order) -> None:
             break
         module, arguments = child["module"], []
         settle(child["variables"], child["folder"])
+    if module.startswith(children.STARTED):
         # What is loaded of it belongs to the program that starts it.
         sys.modules.pop(module, None)
     sys.argv[1:] = arguments

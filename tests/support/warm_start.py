@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from subprocess import DEVNULL, TimeoutExpired
@@ -75,6 +75,8 @@ def start_program(
     errors: IO[bytes] | int,
     descriptors: tuple[int, int] | None = None,
     given: IO[bytes] | int = DEVNULL,
+    pass_fds: Sequence[int] = (),
+    start_new_session: bool = False,
 ) -> Program:
     """Start a module as a program, with `given` on standard input.
 
@@ -85,13 +87,15 @@ def start_program(
         arguments=list(arguments),
         variables=dict(variables),
         folder=os.getcwd(),
+        numbers=[0, 1, 2, *pass_fds],
+        leads_session=start_new_session,
         descriptors=list(descriptors) if descriptors else None,
     )
     mine, its = socket.socketpair()
     with its, ExitStack() as opened:
         files = [_number(each, opened) for each in (given, output, errors)]
         mine.sendall(json.dumps(order).encode() + b"\n")
-        socket.send_fds(connect_warm_process(), [b"+"], [its.fileno(), *files])
+        socket.send_fds(connect_warm_process(), [b"+"], [its.fileno(), *files, *pass_fds])
     return Program(mine, module)
 
 

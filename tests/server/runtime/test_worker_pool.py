@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from asyncio import create_subprocess_exec
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -211,7 +212,8 @@ async def test_a_stopped_pool_leaves_its_runs_to_others_and_no_process_behind(
 async def test_a_worker_process_ends_when_its_server_is_gone(settings: Settings) -> None:
     async with open_table(settings) as table:
         await table.create()
-    process = await asyncio.create_subprocess_exec(
+    # A new process, and not a fork as of the other tests.
+    process = await create_subprocess_exec(
         sys.executable, "-m", "penstock.server.runtime.worker", stdin=PIPE
     )
     assert process.stdin is not None
