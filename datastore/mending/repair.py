@@ -12,7 +12,15 @@ from penstock.datastore.mending.differences import Differences, RowDifference
 from penstock.datastore.quotas.usage import listed_row
 from penstock.datastore.recount import CountDifference
 from penstock.datastore.table.commit import Attempts
-from penstock.datastore.table.layout import GROUP, GROUP_COUNT, KEPT, MANIFEST, MANIFEST_COUNT
+from penstock.datastore.table.layout import (
+    EXECUTION_COUNT,
+    GROUP,
+    GROUP_COUNT,
+    KEPT,
+    MANIFEST,
+    MANIFEST_COUNT,
+    USE_COUNT,
+)
 from penstock.datastore.table.port import (
     AllOf,
     AnyOf,
@@ -34,6 +42,9 @@ from penstock.datastore.table.port import (
 
 _KEPT: Final = tuple(f"{row.pk.leader}:" for row in (GROUP, GROUP_COUNT, MANIFEST, MANIFEST_COUNT))
 """Rows that stay where they count nothing: they say that a group or a manifest exists."""
+
+_GUARDS: Final = frozenset((EXECUTION_COUNT.sk.text, USE_COUNT.sk.text))
+"""Counts that also say whether anything new may be counted, and so stay at zero."""
 
 
 class RepairResult(NamedTuple):
@@ -73,7 +84,7 @@ class Repair:
         return False
 
     async def _repair_count(self, found: CountDifference, labels: Item | None) -> bool:
-        if found.key.pk.startswith(_KEPT) or found.wanted:
+        if found.wanted or found.key.pk.startswith(_KEPT) or found.key.sk in _GUARDS:
             change: Operation = _set_count(found, labels or {})
         else:
             change = Delete(found.key, _stands(found))
@@ -126,10 +137,11 @@ def _counts_to(name: str, count: int) -> Condition:
 
 def _set_count(found: CountDifference, labels: Item) -> Update:
     zero = [name for name in found.standing if name not in found.wanted]
+    is_guard = found.key.sk in _GUARDS
     return Update(
         key=found.key,
-        set=dict(found.wanted),
+        set={**found.wanted, **(dict.fromkeys(zero, 0) if is_guard else {})},
         default={name: value for name, value in labels.items() if name not in found.wanted},
-        remove=tuple(zero),
+        remove=() if is_guard else tuple(zero),
         condition=_stands(found),
     )

@@ -136,6 +136,21 @@ async def test_a_row_is_repaired_as_its_source_is_then(store: Store) -> None:
     assert await faults(store.table) == []
 
 
+@pytest.mark.parametrize("count", ["PEC", "UC"])
+async def test_a_count_that_is_closed_stays_closed_where_it_counts_nothing(
+    store: Store, count: str
+) -> None:
+    session = await create_groups(store)
+    made = await make(session, USA, "one")
+    key = Key(f"P:{made.id}", count)
+    await store.table.write([Put({**key._asdict(), "count": 2, "closed": "deleted"})])
+    found = await differences(store.table)
+    assert [(one.key, one.wanted) for one in found.counts] == [(key, {})]
+    assert await Repair(store.table).run(found) == (1, 0)
+    assert (await contents(store.table))[key] == {**key._asdict(), "count": 0, "closed": "deleted"}
+    assert (await differences(store.table)).total == 0
+
+
 async def test_a_count_that_a_write_changes_meanwhile_is_left(store: Store) -> None:
     session = await create_groups(replace(store, shards=1))
     await make(session, USA, "one")
