@@ -58,6 +58,8 @@ def digest_inputs(folder: Path, *more: str) -> str:
     return digest.hexdigest()
 
 
+# They run first: a check that takes a minute, begun last, would let all others wait.
+@pytest.mark.runs_together("sources of the console")
 @pytest.mark.parametrize("check", COMMANDS)
 def test_the_sources_of_the_console_pass(check: str) -> None:
     """Checks of the same inputs answer the same, so what has passed is not checked again."""
