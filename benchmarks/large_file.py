@@ -2,7 +2,7 @@
 
 The server spreads the file over its cores. The file and its output are on the disk; four times its
 size must be free. Its rows have 1 KB: this measures the transport of bytes, and
-`benchmarks.transform` that of rows.
+`benchmarks.executions` that of rows.
 """
 
 import argparse

@@ -15,11 +15,15 @@ def measure_formula() -> list[Figure]:
 
 
 def measure_transform() -> list[Figure]:
-    from benchmarks.transform import measure, measure_peers  # noqa: PLC0415 - see above
+    from benchmarks.executions.one_core import CASES, measure  # noqa: PLC0415 - see above
+    from benchmarks.executions.peers import PEERS, measure_peer  # noqa: PLC0415 - see above
 
-    taken = min(measure(100_000).seconds for _ in range(3))
-    beside = {f"100,000 rows, {name}": one.seconds for name, one in measure_peers(100_000).items()}
-    found = {"100,000 rows": taken} | beside
+    found = {}
+    for name, case in CASES.items():
+        title = f"100,000 rows of {case.title}"
+        found[title] = min(measure(case, 100_000).seconds for _ in range(3))
+        for peer, compute in PEERS[name].items():
+            found[f"{title}, {peer}"] = measure_peer(case, compute, 100_000).seconds
     return list_figures("transform", "ms", {name: seconds * 1e3 for name, seconds in found.items()})
 
 

@@ -150,12 +150,13 @@ BENCHMARKS: Final[Mapping[str, WholeBenchmark]] = {
         0.6,
         brief="--rows 1000",
     ),
-    "transform": WholeBenchmark(
-        python("benchmarks.transform"),
+    "executions": WholeBenchmark(
+        python("benchmarks.executions"),
         "docs/executions.md",
-        ("transform",),
-        0.5,
-        brief="--rows 5000",
+        ("execution rates", "execution stages", "execution runs"),
+        3,
+        whole="--check",
+        brief="--rows 3000 --rounds 1 --large 3000",
     ),
     "large_file": WholeBenchmark(
         python("benchmarks.large_file"),
