@@ -234,8 +234,9 @@ def _service_path(dead: DeadEvent) -> tuple[str, str]:
 
 def count_received(batch: IntakeBatch) -> None:
     """Count the events and the dead events of a batch, which were received for the first time."""
-    for event in batch.events:
-        batch.tally.add((event.service, event.path), IngestCounts(received=1, pending=1))
+    places = Counter([(event.service, event.path) for event in batch.events])
+    for place, events in places.items():
+        batch.tally.add(place, IngestCounts(received=events, pending=events))
     for each in batch.dead_events:
         batch.tally.add((each.service, each.path), IngestCounts(received=1, dead_lettered=1))
         code = each.code or ErrorCode.BAD_USER_INPUT

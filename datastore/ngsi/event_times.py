@@ -41,7 +41,7 @@ def attribute_times(update: EntityUpdate, arrival: int, index: str | None) -> Se
     It is that of the attribute's own metadata, else that of the entity. The name `index`, if it is
     not empty, counts before all others; with None, all times are the time of arrival.
     """
-    if index is None:
+    if index is None or not _says_times(update, _names(index)):
         return [arrival] * len(update.attributes)
     named = {each.name: each.value for each in update.attributes}
     shared = _first_time(named, _names(index), arrival)
@@ -53,7 +53,7 @@ def attribute_times(update: EntityUpdate, arrival: int, index: str | None) -> Se
 
 def update_time(update: EntityUpdate, arrival: int, index: str | None) -> int:
     """The time of a whole update: that of the entity, else the latest of its attributes."""
-    if index is None:
+    if index is None or not _says_times(update, _names(index)):
         return arrival
     named = {each.name: each.value for each in update.attributes}
     for name in _names(index):
@@ -67,6 +67,11 @@ def update_time(update: EntityUpdate, arrival: int, index: str | None) -> int:
 
 def _names(index: str) -> tuple[str, ...]:
     return (index, *TIME_NAMES) if index else TIME_NAMES
+
+
+def _says_times(update: EntityUpdate, names: Sequence[str]) -> bool:
+    """Whether an attribute of these names, or metadata, may say a time; most updates have none."""
+    return any(each.metadata or each.name in names for each in update.attributes)
 
 
 def _own_time(

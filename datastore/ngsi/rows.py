@@ -9,7 +9,7 @@ of keys; `recvTime` is the time of arrival.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
@@ -47,6 +47,11 @@ RESERVED_FIELDS: Final = frozenset(
     (*FIXED_FIELDS, "pk", "sk", INDEX_HASH, TTL, COLLISIONS_FIELD, FILES_FIELD)
 )
 """The names of fields that no attribute may overwrite."""
+
+_COLLIDING: Final = RESERVED_FIELDS | {
+    name.removesuffix(METADATA_SUFFIX) for name in RESERVED_FIELDS if name.endswith(METADATA_SUFFIX)
+}
+"""The names of attributes of whose fields one is reserved: that of the value or the metadata."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?Z", re.ASCII)
@@ -254,7 +259,7 @@ class _ColumnPlaces:
         name = attribute.name
         if name in self.fields or name in self.aside:
             return False
-        reserved = name in RESERVED_FIELDS or name + METADATA_SUFFIX in RESERVED_FIELDS
+        reserved = name in _COLLIDING
         for held in (self.aside,) if reserved else (self.fields, self.aside):
             if not _is_ambiguous(name, held):
                 held[name] = attribute
@@ -273,8 +278,12 @@ def _is_ambiguous(name: str, held: Mapping[str, NotifiedAttribute]) -> bool:
     return any(each in held for each in near)
 
 
-def _place_columns(attributes: Iterable[NotifiedAttribute]) -> list[_ColumnPlaces]:
+def _place_columns(attributes: Sequence[NotifiedAttribute]) -> list[_ColumnPlaces]:
     """Divide attributes into items, one item unless some cannot be held beside the others."""
+    named = {attribute.name: attribute for attribute in attributes}
+    plain = len(named) == len(attributes) and named.keys().isdisjoint(_COLLIDING)
+    if plain and not any(name.endswith(METADATA_SUFFIX) for name in named):
+        return [_ColumnPlaces(named)]
     items = [_ColumnPlaces()]
     following: dict[str, int] = {}
     for attribute in attributes:

@@ -38,6 +38,7 @@ from penstock.datastore.table.port import (
     Put,
     Query,
     Scan,
+    Update,
 )
 
 BUSY_SECONDS = 5.0
@@ -191,9 +192,10 @@ def _scan(scan: Scan, connection: Connection) -> Page:
 
 
 def _transact(operations: Sequence[Operation], connection: Connection) -> float:
-    limits.guard_transact(operations)
-    stored = rows.read(connection, [operation.key for operation in operations])
-    found = [stored.get(operation.key) for operation in operations]
+    sizes = limits.guard_transact(operations)
+    keys = [operation.key for operation in operations]
+    stored = rows.read(connection, keys)
+    found = [stored.get(key) for key in keys]
     failed = [
         FailedCheck(position, stored.row.item if stored else None)
         for position, (operation, stored) in enumerate(zip(operations, found, strict=True))
@@ -203,17 +205,20 @@ def _transact(operations: Sequence[Operation], connection: Connection) -> float:
     if failed:
         raise ConditionFailed(failed, sum(map(_unwritten_units, found)))
     return sum(
-        _apply(connection, operation, stored, transactional=True)
-        for operation, stored in zip(operations, found, strict=True)
+        _put(connection, operation, size, stored, transactional=True)
+        if isinstance(operation, Put)
+        else _apply(connection, operation, stored, transactional=True)
+        for operation, size, stored in zip(operations, sizes, found, strict=True)
     )
 
 
 def _write(operations: Sequence[Put | Delete], connection: Connection) -> float:
     sizes = limits.guard_write(operations)
-    found = rows.read(connection, [operation.key for operation in operations])
+    keys = [operation.key for operation in operations]
+    found = rows.read(connection, keys)
     return sum(
-        _write_one(connection, operation, size, found.get(operation.key))
-        for operation, size in zip(operations, sizes, strict=True)
+        _write_one(connection, operation, size, found.get(key))
+        for operation, size, key in zip(operations, sizes, keys, strict=True)
     )
 
 
@@ -223,15 +228,26 @@ def _write_one(
     """Put or delete one row; return write units."""
     if isinstance(operation, Delete):
         return _apply(connection, operation, stored, transactional=False)
-    index_hash = operation.item.get(INDEX_HASH)
+    return _put(connection, operation, size, stored, transactional=False)
+
+
+def _put(
+    connection: Connection, put: Put, size: int, stored: StoredRow | None, *, transactional: bool
+) -> float:
+    """Put a row that was measured; return write units."""
+    index_hash = put.item.get(INDEX_HASH)
     after = ItemFootprint(size, index_hash if isinstance(index_hash, str) else None)
-    rows.put(connection, operation.item, after)
-    same = stored is not None and stored.row.item == operation.item
-    return limits.write_units(stored and stored.footprint, after, transactional=False, same=same)
+    rows.put(connection, put.item, after)
+    before, same = stored and stored.footprint, stored is not None and stored.row.item == put.item
+    return limits.write_units(before, after, transactional=transactional, same=same)
 
 
 def _apply(
-    connection: Connection, operation: Operation, stored: StoredRow | None, *, transactional: bool
+    connection: Connection,
+    operation: Update | Delete | Check,
+    stored: StoredRow | None,
+    *,
+    transactional: bool,
 ) -> float:
     """Apply the operation to one row; return write units, LimitExceeded if it grew too large."""
     if isinstance(operation, Check):

@@ -57,8 +57,7 @@ def value_size(value: Value, level: int = 1) -> int:
     if isinstance(value, int):
         return _whole_number_size(value)
     if isinstance(value, Decimal):
-        _guard_number(value)
-        return number_size(value)
+        return _measure_number(value)
     raise TypeError(f"an item cannot hold a {type(value).__name__}")
 
 
@@ -79,8 +78,7 @@ def _members_size(members: Mapping[str, Value], level: int) -> int:
 @lru_cache(4096)
 def _whole_number_size(value: int) -> int:
     """Check and measure a whole number; most are versions and counts, which repeat often."""
-    _guard_number(value)
-    return number_size(value)
+    return _measure_number(value)
 
 
 def number_size(value: int | Decimal) -> int:
@@ -89,17 +87,22 @@ def number_size(value: int | Decimal) -> int:
     Digits are paired from the decimal point outwards, so with an even exponent the first digit is
     alone. Limits are not checked.
     """
-    digits, exponent = _digits(value)
-    pairs = (len(digits) + (exponent + 1) % 2 + 1) // 2
-    return 1 + pairs + (value < 0) if digits else 1
+    return _size_of_digits(*_digits(value), is_negative=value < 0)
 
 
-def _guard_number(value: int | Decimal) -> None:
+def _measure_number(value: int | Decimal) -> int:
+    """Check and measure a number."""
     digits, exponent = _digits(value)
     if digits:
         check_at_most("digits of a number", NUMBER_DIGITS, len(digits))
         check_at_most("exponent of a number", NUMBER_EXPONENT, exponent)
         check_at_most("negative exponent of a number", NUMBER_NEGATIVE_EXPONENT, -exponent)
+    return _size_of_digits(digits, exponent, is_negative=value < 0)
+
+
+def _size_of_digits(digits: str, exponent: int, *, is_negative: bool) -> int:
+    pairs = (len(digits) + (exponent + 1) % 2 + 1) // 2
+    return 1 + pairs + is_negative if digits else 1
 
 
 def _digits(value: int | Decimal) -> tuple[str, int]:
@@ -351,6 +354,8 @@ def _guard_entry(index_hash: Value, key: Key) -> str:
 
 
 def _guard_text(name: str, maximum: int, text: str) -> None:
+    if _fits(text, maximum):
+        return
     check_at_most(f"bytes of {name}", maximum, len(text.encode()))
     check_at_most(f"empty {name}", 0, int(not text))
 
@@ -367,7 +372,7 @@ def _guard_start(query: Query, after: Key) -> None:
 
 
 def _fits(text: str, maximum: int) -> bool:
-    return 0 < len(text.encode()) <= maximum
+    return 0 < (len(text) if text.isascii() else len(text.encode())) <= maximum
 
 
 def _is_in_range(wanted: Range, text: str) -> bool:
