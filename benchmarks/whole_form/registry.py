@@ -222,6 +222,7 @@ BENCHMARKS: Final[Mapping[str, WholeBenchmark]] = {
         README,
         ("ngsi sink",),
         2,
+        whole="--check",
         brief="--count 100",
     ),
     "several_processes": WholeBenchmark(

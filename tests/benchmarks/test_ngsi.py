@@ -5,13 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import ngsi
 from benchmarks.ngsi import (
     ATTRIBUTES,
+    BOUNDS,
+    DURABLE,
+    NAIVE,
+    QUEUED,
     SinkPlan,
     SinkResult,
     bodies,
+    broken_promises,
     calls_of_cygnus,
-    factor,
     measure_plan,
     open_plan,
     plans,
@@ -54,16 +59,63 @@ async def test_a_measurement_says_what_was_measured() -> None:
     assert found.rate == COUNT / found.seconds
 
 
-def test_the_factor_is_that_of_rows_at_the_largest_size() -> None:
-    found = [
-        SinkResult(name, persistence, batch, 100, 100, seconds, 1.0)
-        for name, seconds in (("durable", 1.0), ("one put an item", 6.0))
-        for persistence in Persistence
-        for batch in (1, 100)
+def results(**changes: float) -> list[SinkResult]:
+    """A naive sink and a durable one at its bounds, but for the changes."""
+    naive = SinkResult(NAIVE, Persistence.ROW, 25, 100, 400, 1.0, 1.0, calls=400, units=400.0)
+    bound = BOUNDS[Persistence.ROW]
+    return [
+        naive,
+        naive._replace(
+            name=DURABLE,
+            calls=int(changes.get("calls", bound.calls * naive.calls)),
+            processor=changes.get("processor", bound.processor * naive.processor),
+            units=changes.get("units", bound.units * naive.units),
+        ),
     ]
-    found[3] = found[3]._replace(seconds=9.0)
-    assert factor(found) == 6.0
+
+
+def test_a_sink_may_take_what_its_bounds_say() -> None:
+    assert broken_promises(results()) == []
     assert {plan.batch for plan in plans()} == {1, 25, 100}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"calls": 80}, "0.20 times the calls of one put an item, not 0.17"),
+        ({"processor": 2.1}, "2.10 times the processor of one put an item, not 2.00"),
+        ({"units": 804.0}, "2.01 times the units of one put an item, not 2.00"),
+    ],
+)
+def test_each_bound_is_held(changes: dict[str, float], sentence: str) -> None:
+    assert broken_promises(results(**changes)) == [f"durable, row, 25 at once: {sentence}"]
+
+
+def test_a_single_sender_pays_alone() -> None:
+    alone = [each._replace(batch=1) for each in results(calls=400, processor=9.0)]
+    assert broken_promises(alone) == []
+
+
+@pytest.mark.parametrize(("processor", "code"), [(1.9, 0), (2.1, 1)])
+def test_the_check_ends_with_1_beyond_a_bound(
+    processor: float, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def compare(_count: int) -> list[SinkResult]:
+        return results(processor=processor)
+
+    monkeypatch.setattr(ngsi, "compare_plans", compare)
+    assert ngsi.main(["--check"]) == code
+
+
+@pytest.mark.parametrize(("persistence", "items"), [(Persistence.ROW, 4), (Persistence.COLUMN, 1)])
+async def test_many_senders_cost_fewer_calls_and_more_units(
+    persistence: Persistence, items: int
+) -> None:
+    naive = await measure_plan(SinkPlan(NAIVE, persistence, 25, None), COUNT)
+    assert (naive.calls, naive.units) == (items * COUNT, items * COUNT)
+    sink = await measure_plan(SinkPlan(QUEUED, persistence, 25, Ack.QUEUED), 5 * COUNT)
+    assert sink.units > 5 * naive.units
+    assert sink.calls < 4 * 5 * COUNT
 
 
 @pytest.mark.parametrize(
