@@ -5,12 +5,16 @@ import asyncio
 import gc
 import sys
 from collections.abc import Sequence
+from textwrap import fill
 
 from benchmarks import read_cost_limits
 from benchmarks.id_distributions import DISTRIBUTIONS, draw
 from benchmarks.page_tables import add_write_option, show_tables
 from benchmarks.tag_search_comparison import COPIES, Answer, Comparison, compare_all
 from benchmarks.tag_tables import World, world_of
+
+WIDTH = 118
+"""Of the lines of a page."""
 
 HEADER = (
     "| lists | matches | document | bare rows | ours | of 20 | document | bare rows | ours |\n"
@@ -71,11 +75,12 @@ def summary(compared: Sequence[Comparison]) -> str:
         for answers in ([one.whole for one in compared], [one.page for one in compared])
     )
     pages = "page" if len(page) == 1 else "pages"
-    return (
+    text = (
         f"The search over bare rows reads less than ours in {len(whole)} of {len(compared)} "
         f"whole lists (ours reads up to {max(whole, default=1):.1f} times as much) and in "
         f"{len(page)} first {pages} (up to {max(page, default=1):.1f} times)."
     )
+    return fill(text, WIDTH)
 
 
 def tables(compared: Sequence[Comparison]) -> dict[str, str]:
