@@ -44,7 +44,7 @@ class WholeBenchmark(NamedTuple):
         return self.command(arguments + (["--write", self.page] if writes else []))
 
 
-_PEERS_BRIEFLY: Final = "--rounds 1 --seconds 0.1 --warm-up 0.1"
+_PEERS_BRIEFLY: Final = "--rounds 1 --seconds 0.4 --warm-up 0.1"
 
 BENCHMARKS: Final[Mapping[str, WholeBenchmark]] = {
     "peers_memory": WholeBenchmark(
