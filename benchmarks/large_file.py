@@ -24,6 +24,7 @@ from benchmarks.page_tables import (
 )
 from tests.support.graphql_client import CREATE, CREATE_GROUP
 from tests.support.penstock_command import Server, client, start_server
+from tests.support.warm_children import FRESH
 
 MARK = "large file"
 GIGABYTE = 10**9
@@ -134,7 +135,7 @@ def measure(size: int) -> LargeFileCost:
         data_dir, file = Path(directory, "data"), Path(directory, "rows.csv")
         rows = write(file, size)
         arguments = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
-        with start_server(Path(directory, "log"), *arguments) as server:
+        with start_server(Path(directory, "log"), *arguments, **{FRESH: "1"}) as server:
             prepare(server, data_dir)
             command = [sys.executable, "-m", "penstock", "run", "large", str(file), "--url"]
             begun = time.monotonic()
