@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.errors import Unavailable
+from penstock.datastore.table.items import in_partition
 from penstock.datastore.table.keys import SEPARATOR
 from penstock.datastore.table.port import (
     Attributes,
@@ -150,7 +151,8 @@ class EmbeddedSamples:
         after = query.after and Key(_prefixed_partition(self.name, query.after.pk), query.after.sk)
         page = await self.shared.query(replace(query, partition=inside, after=after))
         last = page.last and Key(query.partition, page.last.sk)
-        return Page(tuple(map(self._without_prefix, page.items)), last, page.units)
+        items = tuple(in_partition(item, query.partition) for item in page.items)
+        return Page(items, last, page.units)
 
     async def scan(self, scan: Scan) -> Page:
         prefix = _prefixed_partition(self.name, scan.prefix)
@@ -160,7 +162,7 @@ class EmbeddedSamples:
         return Page(tuple(map(self._without_prefix, page.items)), last, page.units)
 
     def _without_prefix(self, item: Attributes) -> Attributes:
-        return {**item, "pk": self._partition_without_prefix(str(item["pk"]))}
+        return in_partition(item, self._partition_without_prefix(str(item["pk"])))
 
     def _partition_without_prefix(self, partition: str) -> str:
         return partition[len(_prefixed_partition(self.name, "")) :]

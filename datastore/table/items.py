@@ -116,6 +116,10 @@ class EncodedItem(Mapping[str, Value]):
         """The row as its store encodes it."""
         return self._text
 
+    def in_partition(self, pk: str) -> "EncodedItem":
+        """The same row as one of another partition."""
+        return type(self)(Key(pk, self.key.sk), self._text)
+
     @abstractmethod
     def load(self, record: type, projection: Projection, more: Mapping[str, Value]) -> Any:
         """Decode a record, with `more` attributes; see `penstock.datastore.table.items.load`."""
@@ -151,6 +155,11 @@ class EncodedItem(Mapping[str, Value]):
     def __repr__(self) -> str:
         """The decoded attributes, for tests; logs name a row by its key."""
         return repr(self.item)
+
+
+def in_partition(row: Attributes, pk: str) -> Attributes:
+    """A row as one of another partition; one that is encoded stays so."""
+    return row.in_partition(pk) if isinstance(row, EncodedItem) else {**row, "pk": pk}
 
 
 def append_attributes(text: bytes, more: bytes) -> bytes:

@@ -9,7 +9,7 @@ import base64
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -17,10 +17,11 @@ import msgspec
 
 from penstock.datastore.access.work import kept_units
 from penstock.datastore.ngsi.event_times import HOUR_MS
+from penstock.datastore.ngsi.hours.generations import DAY_HOURS
 from penstock.datastore.ngsi.reading.aggregates import MinuteColumns
 from penstock.datastore.ngsi.reading.number_counts import NumberCounts, count_numbers
 from penstock.datastore.ngsi.reading.periods import HOUR_SECONDS, MINUTE_SECONDS
-from penstock.datastore.ngsi.reading.series import Sample
+from penstock.datastore.ngsi.reading.series import NumberSample
 from penstock.datastore.ngsi.reading.summaries import NumberSummary, join_summaries
 from penstock.datastore.table.layout import KEPT_HOURS, KEPT_MINUTES, KEPT_NUMBERS, Row
 from penstock.datastore.table.port import Attributes
@@ -55,6 +56,40 @@ class KeptHour(msgspec.Struct, array_like=True):
 
     def parts(self, hour: int) -> Iterator[tuple[int, NumberSummary]]:
         yield hour * HOUR_SECONDS, self.summary
+
+
+@dataclass(frozen=True, slots=True)
+class UncutHour:
+    """A kept hour in place of its minutes: no period begins or ends in it."""
+
+    kept: KeptHour
+
+    @property
+    def generation(self) -> str:
+        return self.kept.generation
+
+    @property
+    def expires(self) -> int | None:
+        return self.kept.expires
+
+    def parts(self, hour: int) -> Iterator[tuple[int, MinuteColumns]]:
+        second = hour * HOUR_SECONDS
+        yield second, _SingleColumns(second, self.kept.summary)
+
+
+@dataclass(frozen=True, slots=True)
+class _SingleColumns:
+    """One summary of samples as columns, from a second on."""
+
+    second: int
+    summary: NumberSummary
+
+    @property
+    def seconds(self) -> list[int]:
+        return [self.second] if self.summary.samples else []
+
+    def column(self, name: str) -> Sequence[Any]:
+        return [getattr(self.summary, name)] if self.summary.samples else []
 
 
 class KeptMinutes(msgspec.Struct, array_like=True):
@@ -119,7 +154,7 @@ class BuiltHour:
     minutes: dict[int, NumberSummary] = field(default_factory=dict)
     found: Counter[Decimal] = field(default_factory=Counter)
 
-    def add(self, sample: Sample) -> None:
+    def add(self, sample: NumberSample) -> None:
         """Add a sample that is later than all before."""
         minute = sample.at % HOUR_MS // MINUTE_MS
         summary = self.minutes.get(minute)
@@ -159,6 +194,11 @@ class Detail(Generic[Part_co]):
         """The units of unpacking a day."""
         packed = (len(str(text)) for name, text in item.items() if name.startswith(_HOUR_PREFIX))
         return kept_units(sum(packed))
+
+
+def day_of(row: Row, item: Attributes) -> int:
+    """The day of an item of a row, counted from 1970."""
+    return int(row.sk.parse(str(item["sk"]))["day"])
 
 
 def samples_in(day: KeptDay) -> int:
@@ -205,11 +245,15 @@ def _pack(kept: KeptMinutes | KeptNumbers) -> str:
     return base64.b64encode(zlib.compress(_encode(kept))).decode()
 
 
-def _packed_hours(item: Attributes) -> Iterator[tuple[int, bytes]]:
+def _packed_hours(item: Attributes) -> Iterator[tuple[int, str]]:
     for name, packed in item.items():
         number = name.removeprefix(_HOUR_PREFIX)
         if number != name and number.isdecimal():
-            yield int(number), zlib.decompress(base64.b64decode(str(packed)))
+            yield int(number), str(packed)
+
+
+def _inflate(packed: str) -> bytes:
+    return zlib.decompress(base64.b64decode(packed))
 
 
 def _unpack_hours(item: Attributes) -> dict[int, KeptHour]:
@@ -217,11 +261,11 @@ def _unpack_hours(item: Attributes) -> dict[int, KeptHour]:
 
 
 def _unpack_minutes(item: Attributes) -> dict[int, KeptMinutes]:
-    return {hour: _decode_minutes(packed) for hour, packed in _packed_hours(item)}
+    return {hour: _decode_minutes(_inflate(packed)) for hour, packed in _packed_hours(item)}
 
 
 def _unpack_numbers(item: Attributes) -> dict[int, KeptNumbers]:
-    return {hour: _decode_numbers(packed) for hour, packed in _packed_hours(item)}
+    return {hour: _decode_numbers(_inflate(packed)) for hour, packed in _packed_hours(item)}
 
 
 HOURS: Final[Detail[NumberSummary]] = Detail(KEPT_HOURS, _unpack_hours, BuiltHour.keep_hour)
@@ -229,3 +273,24 @@ MINUTES: Final[Detail[MinuteColumns]] = Detail(
     KEPT_MINUTES, _unpack_minutes, BuiltHour.keep_minutes
 )
 NUMBERS: Final[Detail[NumberCounts]] = Detail(KEPT_NUMBERS, _unpack_numbers, BuiltHour.keep_numbers)
+
+
+def minutes_where(
+    is_cut: Callable[[int], bool], days: Mapping[int, KeptDay]
+) -> Detail[MinuteColumns]:
+    """The detail of minutes in hours that are cut, and of whole hours where these days have them.
+
+    The others are not inflated: a month has 44,640 minutes, and one of 8 hours is cut by a period
+    of so many.
+    """
+
+    def unpack(item: Attributes) -> dict[int, KeptParts[MinuteColumns]]:
+        number = day_of(KEPT_MINUTES, item)
+        kept = days.get(number) or [None] * DAY_HOURS
+        found: dict[int, KeptParts[MinuteColumns]] = {}
+        for hour, packed in _packed_hours(item):
+            whole = None if is_cut(number * DAY_HOURS + hour) else kept[hour]
+            found[hour] = _decode_minutes(_inflate(packed)) if whole is None else UncutHour(whole)
+        return found
+
+    return replace(MINUTES, unpack=unpack)

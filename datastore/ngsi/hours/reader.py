@@ -37,6 +37,8 @@ from penstock.datastore.ngsi.hours.kept_hours import (
     KeptDay,
     KeptParts,
     Part_co,
+    day_of,
+    minutes_where,
     pack_day,
     pack_minutes,
     pack_numbers,
@@ -58,7 +60,8 @@ from penstock.datastore.ngsi.reading.charts import ChartReader
 from penstock.datastore.ngsi.reading.periods import HOUR_SECONDS, MINUTE_SECONDS
 from penstock.datastore.ngsi.reading.series import (
     WHOLE_PAGE,
-    Sample,
+    NumberSample,
+    SampledNumber,
     SeriesReader,
     TimeSpan,
     milliseconds_of,
@@ -109,26 +112,29 @@ class HourReader:
         first, reading = await self.begin(of, span)
         if reading is None:
             return await aggregate_samples(_samples_of(first), how, fill=fill)
-        parts = WHOLE
+        parts, detail = WHOLE, MINUTES
         if how.has_edges:
+            days = await self.read_kept_days(of, span)
             try:
-                return await aggregate_samples(await self._walk_few(of, span), how, fill=fill)
+                return await aggregate_samples(self._walk_few(of, span, days), how, fill=fill)
             except LimitExceeded:
                 if (found_parts := reading.parts_of(how)) is None:
                     raise
-                parts = found_parts
+                parts, detail = found_parts, minutes_where(how.cuts, days)
         if how.method is Method.PERCENTILE:
             async with aclosing(reading.read(NUMBERS)) as counts:
                 return await aggregate_counts(counts, how, parts, fill=fill)
         if how.is_by_hours:
             async with aclosing(reading.read(HOURS)) as found:
                 return await aggregate_summaries(found, how, fill=fill)
-        async with aclosing(reading.read(MINUTES)) as minutes:
+        async with aclosing(reading.read(detail)) as minutes:
             return await aggregate_minutes(minutes, how, parts, fill=fill)
 
-    async def _walk_few(self, of: Attribute, span: TimeSpan) -> AsyncIterator[Sample]:
+    def _walk_few(
+        self, of: Attribute, span: TimeSpan, days: Mapping[int, KeptDay]
+    ) -> AsyncIterator[NumberSample]:
         """Walk through a span; raises LimitExceeded at once where more is kept than is walked."""
-        kept = await self.count_kept(of, span)
+        kept = sum(map(samples_in, days.values()))
         if kept > charts.MAX_SAMPLES:
             raise LimitExceeded("samples of a span", charts.MAX_SAMPLES, kept)
         return self.charts.walk(of, span)
@@ -139,7 +145,7 @@ class HourReader:
 
     async def begin(
         self, of: Attribute, span: TimeSpan
-    ) -> tuple[Slice[Sample], "HourReading | None"]:
+    ) -> tuple[Slice[SampledNumber], "HourReading | None"]:
         """Read the first samples of a span; return them, and the reading of its hours.
 
         It is None if these were all samples.
@@ -156,12 +162,17 @@ class HourReader:
 
     async def count_kept(self, of: Attribute, span: TimeSpan) -> int:
         """Count the samples in the kept days of a span, also in hours that are no longer valid."""
+        return sum(map(samples_in, (await self.read_kept_days(of, span)).values()))
+
+    async def read_kept_days(self, of: Attribute, span: TimeSpan) -> dict[int, KeptDay]:
+        """Read the hours of a span that are kept, by their days, also those not valid any more."""
         if span.bounds is None:
-            return 0
+            return {}
         query = kept_query(KEPT_HOURS, of.key_values, *(at // DAY_MS for at in span.bounds))
-        return sum(
-            [samples_in(unpack_day(item)) async for item in query_items(self.access.table, query)]
-        )
+        return {
+            day_of(KEPT_HOURS, item): unpack_day(item)
+            async for item in query_items(self.access.table, query)
+        }
 
     async def keep(self, of: Attribute, first: int, end: int) -> int:
         """Keep the hours from `first` to before `end` that can be; return the samples read.
@@ -175,12 +186,14 @@ class HourReader:
                 pass
         return reading.count
 
-    async def _read_page(self, of: Attribute, span: TimeSpan, window: Window) -> Slice[Sample]:
+    async def _read_page(
+        self, of: Attribute, span: TimeSpan, window: Window
+    ) -> Slice[SampledNumber]:
         page = await self.series.page_of_numbers(of, span, window)
         self.access.work.owe(sample_units(len(page.entries)))
         return page
 
-    async def walk(self, of: Attribute, span: TimeSpan) -> AsyncGenerator[Slice[Sample]]:
+    async def walk(self, of: Attribute, span: TimeSpan) -> AsyncGenerator[Slice[SampledNumber]]:
         """Yield every page of a span."""
         after, more = None, True
         while more:
@@ -264,7 +277,7 @@ class HourReading:
             return Parts(seconds, partial(self.read_part, seconds=seconds))
         return Parts(seconds) if how.shortest >= ROUNDED_PARTS * seconds else None
 
-    async def read_part(self, second: int, seconds: int) -> AsyncIterator[Sample]:
+    async def read_part(self, second: int, seconds: int) -> AsyncIterator[SampledNumber]:
         """Read the samples of a minute or an hour, as far as it is in the span."""
         low, high = max(self.low, second * 1000), min(self.high + 1, (second + seconds) * 1000)
         span = TimeSpan(moment_of(low), moment_of(high))
@@ -286,7 +299,7 @@ class HourReading:
         query = kept_query(detail.row, self.of.key_values, *days)
         async with aclosing(query_items(self.reader.access.table, query)) as items:
             async for item in items:
-                day = int(detail.row.sk.parse(str(item["sk"]))["day"])
+                day = day_of(detail.row, item)
                 self.reader.access.work.owe(detail.units(item))
                 for number, kept in sorted(detail.unpack(item).items()):
                     hour = day * DAY_HOURS + number
@@ -429,6 +442,6 @@ class _Keeping:
             logger.warning("hours could not be kept: %s", error.message)
 
 
-async def _samples_of(page: Slice[Sample]) -> AsyncIterator[Sample]:
+async def _samples_of(page: Slice[SampledNumber]) -> AsyncIterator[SampledNumber]:
     for _, sample in page.entries:
         yield sample

@@ -24,7 +24,7 @@ from penstock.datastore.ngsi.reading.periods import (
     Width,
     timestamp_of,
 )
-from penstock.datastore.ngsi.reading.series import Sample
+from penstock.datastore.ngsi.reading.series import NumberSample
 from penstock.datastore.ngsi.reading.summaries import FOLDS, VALUES, Method, NumberSummary
 
 MAX_BUCKETS: Final = 10_000
@@ -67,6 +67,11 @@ class Aggregation:
     def shortest(self) -> int:
         """The seconds of a period that is not longer than the others."""
         return self.period.shortest
+
+    def cuts(self, hour: int) -> bool:
+        """Whether a period ends within an hour, counted from 1970."""
+        first = hour * HOUR_SECONDS
+        return self.period.bounds(first)[1] < first + HOUR_SECONDS
 
     def _is_of(self, seconds: int) -> bool:
         """Whether each period is made of whole parts of so many seconds."""
@@ -120,7 +125,7 @@ def percentile_of(numbers: Iterable[Decimal], percentile: Decimal) -> Decimal | 
 
 
 async def aggregate_samples(
-    samples: AsyncIterator[Sample], of: Aggregation, *, fill: bool = False
+    samples: AsyncIterator[NumberSample], of: Aggregation, *, fill: bool = False
 ) -> list[AggregateBucket]:
     """Aggregate samples that come oldest first; with `fill`, include empty buckets between.
 
@@ -142,7 +147,7 @@ class Parts:
     """
 
     seconds: int = 0
-    samples: Callable[[int], AsyncIterator[Sample]] | None = None
+    samples: Callable[[int], AsyncIterator[NumberSample]] | None = None
 
     @property
     def rounded(self) -> int:
@@ -259,7 +264,7 @@ class _BucketList:
         self._running = _RunningBucket(start, end)
         return self._running
 
-    def add(self, sample: Sample, *, ranked: bool = False) -> None:
+    def add(self, sample: NumberSample, *, ranked: bool = False) -> None:
         """Add a sample to its bucket; its number is `ranked` for a percentile."""
         running = self.at(sample.at // 1000)
         running.summary.add(sample.number)

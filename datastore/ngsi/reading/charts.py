@@ -7,7 +7,13 @@ from typing import Final
 from penstock.datastore.access.work import WorkAccount, sample_units
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.directory import Attribute
-from penstock.datastore.ngsi.reading.series import WHOLE_PAGE, Sample, SeriesReader, TimeSpan
+from penstock.datastore.ngsi.reading.series import (
+    WHOLE_PAGE,
+    Sample,
+    SampledNumber,
+    SeriesReader,
+    TimeSpan,
+)
 from penstock.datastore.table.pages import Slice, Window
 
 MAX_POINTS: Final = 10_000
@@ -30,19 +36,24 @@ class ChartReader:
         found: list[tuple[str, Sample]] = []
         while True:
             left = Window(size=min(window.size - len(found), WHOLE_PAGE), after=window.after)
-            page = self._pay(await self.series.page(of, span, left))
+            page = await self.series.page(of, span, left)
+            self._pay(len(page.entries))
             found += page.entries
             if not page.more or len(found) == window.size or not page.entries:
                 return Slice(tuple(found), page.more, page.reached)
             window = Window(size=window.size, after=page.reached)
 
-    async def walk(self, of: Attribute, span: TimeSpan) -> AsyncIterator[Sample]:
-        """Yield every sample of a span, oldest first; raises LimitExceeded beyond MAX_SAMPLES."""
+    async def walk(self, of: Attribute, span: TimeSpan) -> AsyncIterator[SampledNumber]:
+        """Yield the number of every sample of a span, oldest first.
+
+        Raises LimitExceeded beyond MAX_SAMPLES.
+        """
         self.work.spend_more(1)
         count, after, more = 0, None, True
         while more:
             window = Window(size=WHOLE_PAGE, after=after)
-            page = self._pay(await self.series.page_of_numbers(of, span, window))
+            page = await self.series.page_of_numbers(of, span, window)
+            self._pay(len(page.entries))
             count += len(page.entries)
             if count > MAX_SAMPLES:
                 raise LimitExceeded("samples of a span", MAX_SAMPLES, count)
@@ -50,6 +61,5 @@ class ChartReader:
                 yield sample
             more, after = page.more, page.reached
 
-    def _pay(self, page: Slice[Sample]) -> Slice[Sample]:
-        self.work.owe(sample_units(len(page.entries)))
-        return page
+    def _pay(self, samples: int) -> None:
+        self.work.owe(sample_units(samples))

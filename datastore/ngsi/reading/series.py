@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import structs
@@ -34,7 +34,7 @@ from penstock.datastore.ngsi.rows import (
 )
 from penstock.datastore.table import limits
 from penstock.datastore.table.instrumentation import NO_PAYMENTS, MeteredQueries, Payments, Units
-from penstock.datastore.table.items import read_or_report
+from penstock.datastore.table.items import load, read_or_report
 from penstock.datastore.table.pages import QueryRange, Slice, Window, read_merged_page
 from penstock.datastore.table.port import TTL, Attributes, Query, Range, Value
 
@@ -48,8 +48,12 @@ MAX_NUMBER_TEXT: Final = 1_000
 
 _AFTER_ALL_IDS = "~"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SHORT_NUMBER = 38
+"""The characters up to which a number without an exponent has as many digits as a table holds."""
+
 _NUMBER = re.compile(
-    r'(?P<quote>"?)(?P<number>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?)(?P=quote)', re.ASCII
+    r'(?P<quote>"?)(?P<number>-?(?:0|[1-9]\d*)(?:\.\d+)?(?P<exponent>[eE][+-]?\d{1,4})?)(?P=quote)',
+    re.ASCII,
 )
 
 
@@ -78,6 +82,34 @@ class Sample(msgspec.Struct, frozen=True):
     @property
     def recv_time(self) -> str:
         return recv_time(self.at if self.arrived is None else self.arrived)
+
+
+class NumberSample(Protocol):
+    """What aggregates and charts need of a sample; see `Sample`."""
+
+    @property
+    def at(self) -> int: ...
+
+    @property
+    def number(self) -> Decimal | None: ...
+
+    @property
+    def expires(self) -> int | None: ...
+
+
+class SampledNumber(msgspec.Struct, frozen=True):
+    """A sample without all that aggregates and charts do not need."""
+
+    at: int
+    number: Decimal | None
+    expires: int | None = None
+
+
+class _StoredNumber(msgspec.Struct, frozen=True, rename={"value": ROW_VALUE, "expires": TTL}):
+    """What is decoded of the item of a sample for its number."""
+
+    value: Any
+    expires: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +151,19 @@ class SeriesReader:
         self, of: Attribute, span: TimeSpan, window: Window, *, newest_first: bool = False
     ) -> Slice[Sample]:
         """List samples by time: `pk = <series>`, `sk` between two times, in each of its tables."""
+        descending = newest_first is not window.backward
+        lanes = self._table_lanes(of, span, descending=descending)
+        read = partial(_read_sample, of.name)
         return await self._read_texts(
-            await self.page_of_numbers(of, span, window, newest_first=newest_first), window
+            await read_merged_page(lanes, window, self.rounds, read), window
         )
 
     async def page_of_numbers(
-        self, of: Attribute, span: TimeSpan, window: Window, *, newest_first: bool = False
-    ) -> Slice[Sample]:
-        """List samples as `page` does, without the texts that lie in files: they are no numbers."""
-        descending = newest_first is not window.backward
-        lanes = list(self._table_lanes(of, span, descending=descending))
-        return await read_merged_page(lanes, window, self.rounds, partial(_read_sample, of.name))
+        self, of: Attribute, span: TimeSpan, window: Window
+    ) -> Slice[SampledNumber]:
+        """List the numbers of samples as `page` does them, oldest first."""
+        lanes = self._table_lanes(of, span, descending=window.backward)
+        return await read_merged_page(lanes, window, self.rounds, partial(_read_number, of.name))
 
     async def _read_texts(self, page: Slice[Sample], window: Window) -> Slice[Sample]:
         """Read the texts of a page that lie in files; beyond READ_BYTES the page ends early."""
@@ -232,7 +266,11 @@ def _is_expired(item: Attributes, now: int) -> bool:
 
 
 def _expiry(item: Attributes) -> int | None:
-    until = item.get(TTL)
+    # `get` would decode the whole of an item without it.
+    return _second_of(item[TTL]) if TTL in item else None
+
+
+def _second_of(until: Value) -> int | None:
     return int(until) if isinstance(until, int | Decimal) else None
 
 
@@ -263,6 +301,15 @@ def _read_sample(name: str, item: Attributes) -> Sample:
     )
 
 
+def _read_number(name: str, item: Attributes) -> SampledNumber:
+    at = int(str(item["sk"]).partition(":")[0])
+    if is_row_item(item):
+        found = load(_StoredNumber, item)
+        return SampledNumber(at, number_of(found.value), _second_of(found.expires))
+    columns = attribute_columns(item, name)
+    return SampledNumber(at, number_of(None if columns is None else columns[0]), _expiry(item))
+
+
 def _arrival_beside(at: int, item: Attributes) -> int | None:
     """The time of arrival, unless it is that of the event, or the item says none."""
     if item.get("recvTime") == recv_time(at):
@@ -276,13 +323,15 @@ def _arrival_beside(at: int, item: Attributes) -> int | None:
 
 def number_of(value: Value) -> Decimal | None:
     """The number in a value or in a text, which Cygnus puts in quotes; None if there is none."""
-    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
-        return None
     if isinstance(value, str):
         found = _NUMBER.fullmatch(value) if len(value) <= MAX_NUMBER_TEXT else None
         if found is None:
             return None
         value = found["number"]
+        if len(value) <= _SHORT_NUMBER and found["exponent"] is None:
+            return Decimal(value)
+    elif isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
     number = Decimal(value)
     try:
         limits.value_size(number)

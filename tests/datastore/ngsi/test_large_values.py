@@ -101,7 +101,7 @@ async def test_the_caller_pays_for_the_bytes_and_charts_read_none(world: SinkWor
     of, work = await speed(world), Account()
     here = reader(world)
     paid = replace(here, access=structs.replace(here.access, work=work))
-    assert [sample.text async for sample in paid.charts.walk(of, ALL_TIMES)] == ["1", None]
+    assert [sample.number async for sample in paid.charts.walk(of, ALL_TIMES)] == [1, None]
     # One unit for each walk.
     assert (work.taken, work.owed) == (1, 1)
     await paid.series.page(of, ALL_TIMES, Window(size=10))

@@ -10,6 +10,7 @@ import pytest
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.hours import reader
+from penstock.datastore.ngsi.hours.kept_hours import KeptDay
 from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.ngsi.reading.aggregates import Aggregation
 from penstock.datastore.ngsi.reading.periods import Period, Width
@@ -24,7 +25,7 @@ SECONDS = (0, 7, 58, 59, 61, 119, 120, 333, 3599, 3600, 4000, 5400, 7000, 9000, 
 """When the samples are; the number of each is its place, so that no two are equal."""
 
 
-async def count_very_many(*_: object) -> int:
+def count_very_many(_: KeptDay) -> int:
     return charts.MAX_SAMPLES + 1
 
 
@@ -39,7 +40,7 @@ async def place(world: SinkWorld, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         await world.wait_until_settled()
         await place.aggregate(Aggregation(Method.COUNT, Period.HOUR))
         assert await place.kept_days() == 2
-        monkeypatch.setattr(reader.HourReader, "count_kept", count_very_many)
+        monkeypatch.setattr(reader, "samples_in", count_very_many)
         yield place
 
 

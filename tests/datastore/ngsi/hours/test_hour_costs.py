@@ -1,6 +1,8 @@
 """The calls and units of aggregates by kept hours; docs/ngsi.md has the same table."""
 
 import asyncio
+import base64
+import zlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
@@ -15,6 +17,7 @@ from penstock.datastore.ngsi.catalog import Catalog, EntityName
 from penstock.datastore.ngsi.destinations import TableItem
 from penstock.datastore.ngsi.directory import Attribute, Directory
 from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
+from penstock.datastore.ngsi.hours import kept_hours
 from penstock.datastore.ngsi.hours import reader as hour_reader
 from penstock.datastore.ngsi.hours.busy_hours import BusyHours
 from penstock.datastore.ngsi.hours.generations import HourDeletion, HourOfEvents
@@ -22,6 +25,7 @@ from penstock.datastore.ngsi.hours.hour_keeper import SERIES_SAMPLES, HourKeeper
 from penstock.datastore.ngsi.hours.kept_hours import HOURS, MINUTES, NUMBERS, Detail, KeptParts
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
+from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.ngsi.reading.aggregates import Aggregation
 from penstock.datastore.ngsi.reading.periods import Period, Width
 from penstock.datastore.ngsi.reading.series import TimeSpan
@@ -111,6 +115,32 @@ async def test_minutes_and_numbers_of_a_kept_month_cost_so_much(
     await read_month(world, of)
     kept, samples, account = await read_month(world, of, how)
     assert (samples.calls, kept.calls, kept.rcu, account.owed - 100) == (1, 3, rcu, owed)
+
+
+@on_sqlite
+@pytest.mark.parametrize("width", [28_801, 86_401, 40_000])
+async def test_only_the_hours_that_periods_cut_are_inflated_to_minutes(
+    world: SinkWorld, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    of = await store_month(world)
+    await read_month(world, of)
+    monkeypatch.setattr(charts, "MAX_SAMPLES", 1_000)
+    inflated = list[str]()
+
+    def inflate(packed: str) -> bytes:
+        inflated.append(packed)
+        return zlib.decompress(base64.b64decode(packed))
+
+    monkeypatch.setattr(kept_hours, "_inflate", inflate)
+    kept, samples, _ = await read_month(world, of, Aggregation(Method.AVG, Width(width)))
+    begin = int(BEGIN.timestamp())
+    ends = range(begin - begin % width + width, begin + 31 * 86_400, width)
+    assert len(inflated) == len({end // 3600 for end in ends if end % 3600})
+    # The first page, and the samples of each minute that has some and in which a period ends.
+    cut = {end // 60 * 60 for end in ends if end % 60}
+    assert samples.calls == 1 + sum((minute - begin) % 720 == 0 for minute in cut)
+    # The kept hours, the generations, the deletions and the rows of minutes, as without hours.
+    assert (kept.calls, kept.rcu) == (4, 30.0)
 
 
 @on_sqlite

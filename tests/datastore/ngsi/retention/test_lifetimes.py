@@ -14,7 +14,7 @@ from penstock.datastore.ngsi.options import (
     SampleLifetimes,
     parse_lifetimes,
 )
-from penstock.datastore.ngsi.reading.series import ALL_TIMES
+from penstock.datastore.ngsi.reading.series import ALL_TIMES, SampledNumber
 from penstock.datastore.ngsi.rows import items_of
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
@@ -77,7 +77,8 @@ async def read(world: SinkWorld, later: timedelta) -> list[str | None]:
     notified, of = store.open_session(SUPER).notifications, await speed(world)
     series = notified.series
     found: list[Any] = await walk(lambda window: series.page(of, ALL_TIMES, window))
-    assert [each async for each in notified.charts.walk(of, ALL_TIMES)] == found
+    numbers = [SampledNumber(each.at, each.number, each.expires) for each in found]
+    assert [each async for each in notified.charts.walk(of, ALL_TIMES)] == numbers
     newest = await series.page(of, ALL_TIMES, Window(size=10), newest_first=True)
     assert [sample for _, sample in newest.entries] == found[::-1]
     assert await series.latest(of) == (found[-1] if found else None)
