@@ -25,7 +25,9 @@ from penstock.datastore.ngsi.dead_letters import (
 from penstock.datastore.ngsi.latest_rows import LatestRows
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.rows import Event, recv_time
-from penstock.datastore.ngsi.run_log import REFUSED, RunLog
+from penstock.datastore.ngsi.run_counts import REFUSED
+from penstock.datastore.ngsi.run_log import RunLog
+from penstock.datastore.ngsi.segments.segment_files import SegmentContent
 from penstock.datastore.ngsi.segments.shared_runs import Segment
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
 from penstock.datastore.table.commit import Write, commit
@@ -98,10 +100,9 @@ async def find_repeated(
 class UncertainCommit(Unavailable):
     """The commit of a segment failed, or its answer was lost; it may have taken effect."""
 
-    def __init__(self, cause: Unavailable, segment: Segment, events: Sequence[Event]) -> None:
+    def __init__(self, cause: Unavailable, segment: Segment) -> None:
         super().__init__(cause.message, cause.retry_after)
         self.segment = segment
-        self.events = events
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class BatchCommitter:
     totals: EventTotals = field(default_factory=EventTotals)
 
     async def commit_batch(self, batch: IntakeBatch) -> Segment | None:
-        """Commit a batch; return its segment, or None if nothing of it is left to store here.
+        """Commit a batch; return its segment, or None if nothing of it is left to do here.
 
         If a write of the batch fails, its error is raised and nothing is committed; UncertainCommit
         if that is not known.
@@ -150,59 +151,46 @@ class BatchCommitter:
     async def _commit_events(self, batch: IntakeBatch) -> Segment | None:
         await self.catalog.record_paths(batch.tally.places)
         letters = await self.write_dead_letters(batch.dead_events, attempts=0)
-        segments, writes = self.segments, [*batch.writes, *letters]
-        if not batch.events:
-            if writes := [*writes, *batch.tally.writes(segments.shard)]:
-                await self._commit_without_segment(writes, batch.intake)
+        writes = [*batch.writes, *letters]
+        if not batch.events and not +batch.intake:
+            if writes := [*writes, *batch.tally.writes(self.segments.shard)]:
+                await commit(self.table, writes)
             return None
-        segment = await segments.write(batch.events, batch.intake)
+        content = SegmentContent(batch.events, +batch.intake, batch.tally.places)
+        segment = await self.segments.write(content)
         room = GROUP_ROWS - len(writes) - len(batch.tally.places)
         at_once = len(batch.events) >= self.batch_size
         raises = self.latest.join_commit(batch.events, room if at_once else 0)
         try:
-            committed = await self._commit_segment(segment, batch, [*writes, *raises.writes])
+            committed = await self._commit_segment(segment, batch.tally, [*writes, *raises.writes])
         except Unavailable as error:
-            raise UncertainCommit(error, segment, batch.events) from error
+            raise UncertainCommit(error, segment) from error
         self.latest.note_commit(raises)
         return committed
 
-    async def _commit_without_segment(self, writes: Sequence[Write], intake: Counter[str]) -> None:
-        """Commit a batch without events, of which the present run tells, or else a run of its own.
-
-        The latter is in the transaction.
-        """
-        if +intake:
-            with self.segments.holding_run() as shared:
-                if shared is None:
-                    run = self.run_log.new_empty_run(intake)
-                    await self.run_log.insert_run(run, writes)
-                else:
-                    await commit(self.table, writes)
-                    shared.intake.update(intake)
-        else:
-            await commit(self.table, writes)
-
     async def _commit_segment(
-        self, segment: Segment, batch: IntakeBatch, writes: Sequence[Write]
+        self, segment: Segment, tally: Tally, writes: Sequence[Write]
     ) -> Segment | None:
-        shard, tally = self.segments.shard, batch.tally
+        segments = self.segments
+        ended = {at: tuple(notes) for at in tally.places if (notes := segments.ended.get(at))}
         if segment.shared is None:
-            counts = tally.writes(shard, removals=self.removals)
+            counts = tally.writes(segments.shard, removals=self.removals, ended=ended)
             await self.run_log.insert_run(segment.run, [*writes, *counts])
-            self.segments.note_commit()
-            return segment
+            segments.note_commit()
+            segments.note_ended(ended)
+            return segment if segment.content.events else None
         try:
-            with self.segments.settlements.joining(tally.pending_places) as settlements:
-                counts = tally.writes(shard, segment.named, settlements, self.removals)
+            with segments.settlements.joining(tally.named_places) as settlements:
+                counts = tally.writes(
+                    segments.shard, segment.named, settlements, self.removals, ended
+                )
                 await commit(self.table, [*writes, *counts])
-            confirmed = await self.segments.confirm(segment, batch.events)
+            segments.note_ended(ended)
+            return await segments.confirm(segment)
         except BaseException as error:
             refused = isinstance(error, RepeatedNotification | LetterGone)
-            self.segments.abandon(segment, committed=not refused)
+            segments.abandon(segment, committed=not refused)
             raise
-        if confirmed is not None and confirmed.shared is not None:
-            confirmed.shared.intake.update(batch.intake)
-        return confirmed
 
     async def write_dead_letters(self, dead: Iterable[DeadEvent], *, attempts: int) -> list[Write]:
         """Write dead events to files; return the letters' rows, one for each service path."""

@@ -4,23 +4,23 @@ A received event is persisted, a duplicate, dead-lettered or pending. Each count
 transaction as the rows that it counts.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
+from penstock.datastore.ngsi.segment_notes import OpenSegment, add_bits, open_segments
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.commit import Write, already_done
 from penstock.datastore.table.items import load, read_all
-from penstock.datastore.table.layout import INGEST_COUNT, OPEN_PREFIX, REMOVALS
+from penstock.datastore.table.layout import INGEST_COUNT, REMOVALS
 from penstock.datastore.table.port import (
     AllOf,
     Attributes,
     Compare,
     Condition,
-    Exists,
     Item,
     Key,
     Missing,
@@ -32,11 +32,6 @@ from penstock.datastore.table.port import (
 
 SHARDS: Final = 16
 """The rows of one count: each process updates its own row, so that servers do not contend."""
-
-LAST_HOUR: Final = 0xFFFFF
-"""The last hour that the id of a segment can tell; a later one is told as this."""
-
-_SEGMENT_ID = re.compile(r"\d{3}([0-9a-f]{5})[\w-]{8}", re.ASCII)
 
 ServicePathKey: TypeAlias = tuple[str, str]
 """A service and one of its service paths."""
@@ -67,28 +62,6 @@ class IngestCounts(StoredRecord, frozen=True, kw_only=True):
         """Whether the states add up to the received events."""
         settled = self.persisted + self.duplicates + self.dead_lettered
         return self.received == settled + self.pending
-
-
-class OpenSegment(NamedTuple):
-    """A committed segment that is not settled, as the rows of counts of one shard name it.
-
-    `run` is the mark of its run in the sink's manifest.
-    """
-
-    shard: int
-    id: str
-    run: str
-
-    @property
-    def attribute(self) -> str:
-        """The attribute that names the segment; its value is the mark of the run."""
-        return OPEN_PREFIX + self.id
-
-    @property
-    def first_hour(self) -> int:
-        """The hour of its earliest sample, since 1970; 0 if a release wrote it that told none."""
-        told = _SEGMENT_ID.fullmatch(self.id)
-        return 0 if told is None else int(told[1], 16)
 
 
 class SegmentSettled(Exception):
@@ -143,34 +116,41 @@ class Tally:
         opened: OpenSegment | None = None,
         settlements: Sequence["Settlement"] = (),
         removals: KnownRemovals | None = None,
+        ended: Mapping[ServicePathKey, Collection[str]] = MappingProxyType({}),
     ) -> list[Write]:
         """The changes as writes, one for each service path.
 
-        Where events become pending, the row names the segment `opened` until it is settled. It does
-        so once, also if a database that forgot the request gets it again. The same writes make the
-        settlements of other segments, whose places are among those where events become pending.
-        With `removals`, those places also had no removal that is not known.
+        The rows of its places name the segment `opened` until it is settled. They do so once, also
+        if a database that forgot the request gets it again. The same writes make the settlements of
+        other segments, whose places are among these. With `removals`, places where events become
+        pending also had no removal that is not known. The writes take away the notes of runs that
+        have ended.
         """
-        return [
-            _NamingWrites(opened, removals).build(
-                at, counts, [each for each in settlements if each.is_at(at)]
-            )
-            if opened is not None and counts.pending > 0
-            else _counting_write(at, counts, shard, removals if counts.pending > 0 else None)
-            for at, counts in self._changes.items()
-            if _nonzero_changes(counts)
-        ]
+        named = set() if opened is None else self.named_places
+        writes = []
+        for at, counts in self._changes.items():
+            known, notes = removals if counts.pending > 0 else None, tuple(ended.get(at, ()))
+            if opened is not None and at in named:
+                joining = [each for each in settlements if each.is_at(at)]
+                writes.append(_NamingWrites(opened, known, notes).build(at, counts, joining))
+            elif _nonzero_changes(counts):
+                writes.append(_counting_write(at, counts, shard, known, notes))
+        return writes
 
-    def settling_writes(self, segment: OpenSegment) -> list[Write]:
-        """The changes by a segment that is settled; raises SegmentSettled if it was before."""
+    def settling_writes(self, segment: OpenSegment, dead: int) -> list[Write]:
+        """The changes by a segment that is settled; raises SegmentSettled if it was before.
+
+        `dead` has a bit for the place of each of its dead events.
+        """
         name = segment.attribute
         return [
             Write(
                 Update(
                     key=count_key(at, segment.shard),
-                    add=_nonzero_changes(counts),
+                    add={**_nonzero_changes(counts), **add_bits(segment)},
+                    set=segment.dead_note(dead),
                     remove=(name,),
-                    condition=Exists(name),
+                    condition=Compare(name, "=", segment.run),
                 ),
                 lambda _: SegmentSettled(),
             )
@@ -186,9 +166,10 @@ class Tally:
         return list(self._changes)
 
     @property
-    def pending_places(self) -> set[ServicePathKey]:
-        """The service paths where events become pending."""
-        return {at for at, counts in self._changes.items() if counts.pending > 0}
+    def named_places(self) -> set[ServicePathKey]:
+        """The service paths that name a segment: where events become pending, else all."""
+        pending = {at for at, counts in self._changes.items() if counts.pending > 0}
+        return pending or {*self._changes}
 
 
 @dataclass(slots=True)
@@ -226,11 +207,13 @@ class EventTotals:
 class Settlement:
     """A segment whose events are stored, and the changes of the counts by it.
 
+    `dead` has a bit for the place of each of its dead events; one without any may join a commit.
     `was_made` is set when its segment turns out to be settled already, by another worker.
     """
 
     segment: OpenSegment
     tally: Tally
+    dead: int = 0
     was_made: bool = False
 
     def is_at(self, at: ServicePathKey) -> bool:
@@ -239,43 +222,58 @@ class Settlement:
     @property
     def writes(self) -> list[Write]:
         """Its own writes, of a transaction of its own; they raise SegmentSettled."""
-        return self.tally.settling_writes(self.segment)
+        return self.tally.settling_writes(self.segment, self.dead)
 
 
 def _counting_write(
-    at: ServicePathKey, counts: IngestCounts, shard: int, removals: KnownRemovals | None
+    at: ServicePathKey,
+    counts: IngestCounts,
+    shard: int,
+    removals: KnownRemovals | None,
+    ended: tuple[str, ...],
 ) -> Write:
     """A write of changes alone, under the condition that all removals are known."""
-    key, changes = count_key(at, shard), _nonzero_changes(counts)
+    update = Update(key=count_key(at, shard), add=_nonzero_changes(counts), remove=ended)
     if removals is None:
-        return Write(Update(key=key, add=changes))
+        return Write(update)
 
     def refuse(standing: Item | None) -> Write:
         removals.learn(at, standing or {})
-        return _counting_write(at, counts, shard, removals)
+        return _counting_write(at, counts, shard, removals, ended)
 
-    return Write(Update(key=key, add=changes, condition=removals.condition(at)), refuse)
+    return Write(replace(update, condition=removals.condition(at)), refuse)
 
 
 @dataclass(frozen=True, slots=True)
 class _NamingWrites:
-    """Writes that name a segment in the rows of counts of its service paths."""
+    """Writes that name a segment in the rows of counts of its service paths.
+
+    They take away what the rows note of runs that have `ended`.
+    """
 
     segment: OpenSegment
     removals: KnownRemovals | None
+    ended: tuple[str, ...] = ()
 
     def build(
         self, at: ServicePathKey, counts: IngestCounts, settlements: Sequence[Settlement]
     ) -> Write:
         """The write of one service path, which settles other segments, if they are not settled."""
-        name, names = self.segment.attribute, [each.segment.attribute for each in settlements]
+        name, settled = self.segment.attribute, [each.segment for each in settlements]
         known = () if self.removals is None else (self.removals.condition(at),)
+        changes = sum((each.tally.changes(at) for each in settlements), counts)
         update = Update(
             key=count_key(at, self.segment.shard),
-            add=_nonzero_changes(sum((each.tally.changes(at) for each in settlements), counts)),
+            add={**_nonzero_changes(changes), **add_bits(*settled)},
             set={name: self.segment.run},
-            remove=tuple(names),
-            condition=AllOf((Missing(name), *known, *map(Exists, names))),
+            remove=(*(each.attribute for each in settled), *self.ended),
+            condition=AllOf(
+                (
+                    Missing(name),
+                    *known,
+                    *(Compare(each.attribute, "=", each.run) for each in settled),
+                )
+            ),
         )
 
         def refuse(standing: Item | None) -> Write | Exception:
@@ -283,7 +281,7 @@ class _NamingWrites:
             learned = self.removals is not None and self.removals.learn(at, standing)
             if name in standing or not (settlements or learned):
                 return already_done(standing)
-            left = [each for each in settlements if each.segment.attribute in standing]
+            left = [each for each in settlements if each.segment.is_named_by(standing)]
             for each in settlements:
                 each.was_made |= each not in left
             return self.build(at, counts, left)
@@ -328,18 +326,15 @@ async def read_open_segments(
     table: Table, at: ServicePathKey, *, consistent: bool = False
 ) -> list[OpenSegment]:
     """The open segments of one service path: `pk = NC:<service>:<path>`, of all shards."""
-    page = await table.query(_shards_query(at, consistent=consistent))
-    return [segment for row in page.items for segment in open_segments(row)]
+    rows = await read_count_rows(table, at, consistent=consistent)
+    return [segment for row in rows for segment in open_segments(row)]
 
 
-def open_segments(row: Attributes) -> list[OpenSegment]:
-    """The open segments that one row of counts names."""
-    shard = int(str(row["sk"]).rpartition(":")[2])
-    return [
-        OpenSegment(shard, name.removeprefix(OPEN_PREFIX), str(run))
-        for name, run in row.items()
-        if name.startswith(OPEN_PREFIX)
-    ]
+async def read_count_rows(
+    table: Table, at: ServicePathKey, *, consistent: bool = False
+) -> Sequence[Attributes]:
+    """The rows of counts of one service path: `pk = NC:<service>:<path>`, all shards."""
+    return (await table.query(_shards_query(at, consistent=consistent))).items
 
 
 def _shards_query(at: ServicePathKey, *, consistent: bool) -> Query:

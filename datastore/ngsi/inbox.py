@@ -9,7 +9,7 @@ import logging
 from asyncio import Future, get_running_loop
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 from penstock.datastore.errors import PenstockError, Unavailable
@@ -29,7 +29,7 @@ from penstock.datastore.ngsi.intake.in_flight import EventAmount, InFlightLimit
 from penstock.datastore.ngsi.intake.service_queue import ServiceQueue
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.router import EntityRouter, RoutedEntities
-from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.run_counts import count_duplicates
 from penstock.datastore.ngsi.segments.shared_runs import Segment
 from penstock.datastore.periodic import check_cancelled
 from penstock.datastore.table.commit import Attempts
@@ -42,8 +42,8 @@ FAILING_SECONDS: Final = 10.0
 """The time for which a failed commit counts, unless a later one succeeds. It ends by itself: where
 notifications are sent elsewhere meanwhile, no commit could show that the store works again."""
 
-SegmentHandler: TypeAlias = Callable[[Segment, Sequence[Event], Mapping[str, int]], None]
-"""Receives a committed segment, its events, and the bytes in which each service sent them."""
+SegmentHandler: TypeAlias = Callable[[Segment, Mapping[str, int]], None]
+"""Receives a committed segment, and the bytes in which each service sent its events."""
 
 logger = logging.getLogger("penstock.ngsi")
 
@@ -185,7 +185,7 @@ class Inbox:
 
     async def _was_committed(self, uncertain: UncertainCommit) -> bool:
         segments = self.committer.segments
-        return await segments.is_committed(uncertain.segment, uncertain.events)
+        return await segments.is_committed(uncertain.segment)
 
     def _leave_group(self, group: list[_QueuedNotification]) -> None:
         """Answer a group that an earlier attempt committed; who takes its run over stores it."""
@@ -205,9 +205,10 @@ class Inbox:
         async for _ in Attempts():
             known = await find_repeated(self.committer.table, self.window, notifications)
             found = [
-                None
-                if before
-                else await self.router.route_notification(waiting.notification, waiting.at)
+                replace(
+                    await self.router.route_notification(waiting.notification, waiting.at),
+                    repeated=before,
+                )
                 for waiting, before in zip(group, known, strict=True)
             ]
             batch = self._build_batch(notifications, found)
@@ -217,20 +218,21 @@ class Inbox:
                 continue
             sizes = self._release_group(group, found)
             if segment is not None:
-                self.hand_over(segment, batch.events, sizes)
+                self.hand_over(segment, sizes)
             return [_intake_result(each) for each in found]
         raise Unavailable("The same notifications are being sent many times at once.")
 
     def _build_batch(
-        self, notifications: Sequence[Notification], found: Sequence[RoutedEntities | None]
+        self, notifications: Sequence[Notification], found: Sequence[RoutedEntities]
     ) -> IntakeBatch:
         batch = IntakeBatch()
         for notification, each in zip(notifications, found, strict=True):
-            if each is None:
+            if each.repeated:
                 for path, _ in notification.entries:
                     batch.tally.add(
                         (notification.service, path), IngestCounts(received=1, duplicates=1)
                     )
+                batch.intake.update(count_duplicates(len(notification.entries), each.events))
                 continue
             if notification.repeatable:
                 batch.writes.append(receipt_write(notification, self.window))
@@ -240,20 +242,20 @@ class Inbox:
         return batch
 
     def _release_group(
-        self, group: Sequence[_QueuedNotification], found: Sequence[RoutedEntities | None]
+        self, group: Sequence[_QueuedNotification], found: Sequence[RoutedEntities]
     ) -> Mapping[str, int]:
         """Release a group; return the bytes of each service that are handed over."""
         sizes: Counter[str] = Counter()
         for waiting, each in zip(group, found, strict=True):
             service = waiting.notification.service
-            if each and each.events:
+            if each.events and not each.repeated:
                 sizes[service] += waiting.size
             self.in_flight.release(service, waiting.load)
         return sizes
 
 
-def _intake_result(found: RoutedEntities | None) -> IntakeResult:
-    if found is None:
+def _intake_result(found: RoutedEntities) -> IntakeResult:
+    if found.repeated:
         return IntakeResult(0, repeated=True)
     refused = (RefusedEntity(position, dead.reason) for position, dead in found.dead.items())
     return IntakeResult(len(found.events), tuple(refused))

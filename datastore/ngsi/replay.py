@@ -17,7 +17,7 @@ from penstock.datastore.ngsi.inbox import SegmentHandler
 from penstock.datastore.ngsi.intake.in_flight import EventAmount, InFlightLimit
 from penstock.datastore.ngsi.router import EntityRouter, reread_entity
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.ngsi.run_log import REPLAYED
+from penstock.datastore.ngsi.run_counts import REPLAYED
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +65,5 @@ class LetterReplayer:
         batch.intake[REPLAYED] = len(batch.events)
         segment = await self.committer.commit_batch(batch)
         if segment is not None:
-            self.hand_over(segment, batch.events, {})
+            self.hand_over(segment, {})
         return result

@@ -17,10 +17,14 @@ from penstock.datastore.ngsi.table_names import NamingPlace, TableNameRegistry
 
 @dataclass(frozen=True, slots=True)
 class RoutedEntities:
-    """The events of a notification, and its dead entities by their position."""
+    """The events of a notification, and its dead entities by their position.
+
+    Those of one that is `repeated` are not stored again.
+    """
 
     events: list[Event] = field(default_factory=list)
     dead: dict[int, DeadEvent] = field(default_factory=dict)
+    repeated: bool = False
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ run. The history of a run begins with the first event that is out of the ordinar
 """
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,12 +19,12 @@ from penstock.datastore.errors import IllegalState, NotFound, Unreadable
 from penstock.datastore.manifest.insert import insert_run
 from penstock.datastore.manifest.lists import RunListFilter, RunLists
 from penstock.datastore.manifest.records import ManifestName, Run, RunName, RunState, Stage
-from penstock.datastore.manifest.rules import MAX_NAME
 from penstock.datastore.manifest.run_reports import report_first_claim
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.manifest.transitions import Changes, Claim, Fail, Heartbeat, MarkLoaded
 from penstock.datastore.ngsi.events import LineFiles, walk_old_files
 from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.run_counts import EVENTS, count_arrivals, count_segment, show_counts
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.counters import choose_shard
@@ -36,29 +35,8 @@ FOLDER: Final = "ngsi/segments"
 FILE: Final = "events.ndjson.gz"
 SINK_CALLER: Final = Caller("ngsi-sink", {ROOT: Role.ADMIN})
 LEASE_SECONDS: Final = 60
-EVENTS: Final = "events"
-PERSISTED: Final = "persisted"
-DEAD: Final = "deadLettered"
+_SEGMENT: Final = re.compile(r"events\.ndjson\.gz|[\w-]+\.\d\d\.(intake\.)?ndjson\.gz", re.ASCII)
 
-REFUSED: Final = "refused"
-"""The name of the count of entities that became dead letters before they were events of a run;
-`refused:<code>` is that of those with a code."""
-
-REPLAYED: Final = "replayed"
-"""The name of the count of events that were dead letters before, and not received by the run."""
-
-MAX_CODES: Final = 3
-"""The codes of refused entities that a run counts one by one."""
-
-_SEGMENT: Final = re.compile(r"events\.ndjson\.gz|[\w-]+\.\d\d\.ndjson\.gz", re.ASCII)
-
-ITEMS: Final = "items"
-"""The name of the count of stored items; `items:<table>` is that of the items of a table."""
-
-MAX_COUNTED: Final = 40
-"""The tables whose items a run counts one by one: a run has few counts, with short names."""
-
-_ELSEWHERE = ""
 MAX_TABLES: Final = 1000
 """The tables that a run names."""
 
@@ -101,15 +79,14 @@ class RunLog:
         run = replace(
             self.new_shared_run(),
             shred_types=tuple(tables)[:MAX_TABLES],
-            counts={EVENTS: len(events), **intake_counts(intake)},
+            counts=show_counts(count_arrivals(events, intake)),
         )
         await self.lines.write(run.run_id + FILE, events)
         return run
 
     def new_empty_run(self, intake: Mapping[str, int]) -> Run:
-        """A loaded run without a segment, of a batch all of whose entities were refused."""
+        """A loaded run without a segment, of a batch without events."""
         run = self.new_shared_run()
-        none = {EVENTS: 0, PERSISTED: 0, DEAD: 0, **item_counts({})}
         return replace(
             run,
             state=RunState.LOADED,
@@ -117,7 +94,7 @@ class RunLog:
             loaded_by=self.written_by,
             lease_owner=None,
             lease_until=None,
-            counts={**none, **intake_counts(intake)},
+            counts=show_counts(count_segment((), intake)),
         )
 
     def new_shared_run(self) -> Run:
@@ -156,7 +133,7 @@ class RunLog:
     async def list_files(self, run: Run) -> list[str]:
         """List the files of a run's segments, oldest first; raises NotFound if there are none.
 
-        There are fewer than a page holds. Other objects in the run's folder are not ours.
+        There are no more than a page holds. Other objects in the run's folder are not ours.
         """
         found = await self.lines.files.list(run.run_id)
         files = [key for key in found if _SEGMENT.fullmatch(key.removeprefix(run.run_id))]
@@ -247,29 +224,6 @@ async def read_lone_runs(access: Access) -> list[Run]:
     except NotFound:
         # The manifest does not exist before its first run.
         return []
-
-
-def item_counts(items: Mapping[str, int]) -> dict[str, int]:
-    """The counts of stored items as a run shows them: of all tables, and of each."""
-    named = {f"{ITEMS}:{table}": items[table] for table in sorted(items) if table != _ELSEWHERE}
-    short = [name for name in named if len(name) <= MAX_NAME][:MAX_COUNTED]
-    each = {name: named[name] for name in short}
-    return {ITEMS: sum(items.values()), **each}
-
-
-def intake_counts(found: Mapping[str, int]) -> dict[str, int]:
-    """The counts of a run beside its events, with the codes that most refused entities had."""
-    codes = [name for name in found if name.startswith(f"{REFUSED}:")]
-    rare = sorted(codes, key=lambda name: (-found[name], name))[MAX_CODES:]
-    return {name: found[name] for name in found if found[name] and name not in rare}
-
-
-def items_in(counts: Mapping[str, int]) -> Counter[str]:
-    """The stored items of each table that the counts of a run name."""
-    start = f"{ITEMS}:"
-    named = {n.removeprefix(start): count for n, count in counts.items() if n.startswith(start)}
-    elsewhere = counts.get(ITEMS, 0) - sum(named.values())
-    return Counter({**named, _ELSEWHERE: elsewhere} if elsewhere else named)
 
 
 def run_mark(run: Run) -> str:

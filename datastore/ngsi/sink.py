@@ -5,7 +5,7 @@ import logging
 import secrets
 from asyncio import create_task
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -41,8 +41,10 @@ from penstock.datastore.ngsi.replay import LetterReplayer
 from penstock.datastore.ngsi.retention.sweep import RetentionSweep
 from penstock.datastore.ngsi.router import EntityRouter
 from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.run_counts import intake_in
 from penstock.datastore.ngsi.run_log import FILE, LEASE_SECONDS, SINK_CALLER, RunLog
 from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
+from penstock.datastore.ngsi.segments.segment_files import SegmentContent
 from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import Segment
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
@@ -150,20 +152,19 @@ class NotificationSink:
             return
         files = await ledger.list_files(run)
         if files == [run.run_id + FILE]:
-            self._load_again(
-                Segment(run.id, run, segments.shard), await ledger.lines.read(files[0])
-            )
+            content = SegmentContent(await ledger.lines.read(files[0]), intake_in(run.counts or {}))
+            self._load_again(Segment(run.id, run, segments.shard, content))
             return
         shared = await segments.take_over(run, files, self._load_again)
         if shared.is_done:
             await self.loader.close_run(shared)
 
-    def _load_again(self, segment: Segment, events: Sequence[Event]) -> None:
+    def _load_again(self, segment: Segment) -> None:
         # Since it was committed, entities may have been removed from the directory.
         self.committer.removals.on_removal()
-        counts = Counter(event.service for event in events)
+        counts = Counter(event.service for event in segment.content.events)
         sizes = {service: _EVENT_BYTES * count for service, count in counts.items()}
-        self.loader.load_segment(segment, events, sizes)
+        self.loader.load_segment(segment, sizes)
 
     async def renew_leases(self) -> None:
         """Renew the leases of the runs that this process is storing."""

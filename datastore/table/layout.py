@@ -204,6 +204,10 @@ NOTIFIED = row("NR:{id}", "NR")
 INGEST_COUNT = row("NC:{service}:{path}", "NC:{shard.2}")
 OPEN_PREFIX = "open:"
 """Before the id of a segment: an attribute of an `INGEST_COUNT` that names the segment's run."""
+SETTLED_PREFIX = "settled:"
+"""Before the mark of a run: an attribute of an `INGEST_COUNT` with bits of its settled segments."""
+DEAD_PREFIX = "dead:"
+"""Before the mark of a run: an attribute of an `INGEST_COUNT` with the dead events of a segment."""
 REMOVALS = "removals"
 """The attribute of an `INGEST_COUNT` that counts removals of entities from the directory."""
 DEAD_LETTER = row("NX:{id}", "NX", "NX:{service}:{path}")

@@ -7,7 +7,8 @@ from typing import Final
 
 from penstock.datastore.manifest.records import Stage
 from penstock.datastore.manifest.rules import folder_parts
-from penstock.datastore.ngsi.run_log import MANIFEST, items_in
+from penstock.datastore.ngsi.run_counts import items_in
+from penstock.datastore.ngsi.run_log import MANIFEST
 from penstock.datastore.text import comparison_form
 from penstock.datastore.work_reports import RunChange, RunReport, RunSubject
 from penstock.server.lineage.events import (

@@ -23,9 +23,11 @@ from typing import Any
 import httpx
 import pytest
 
+from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.auth.claims import default_group_from, roles_from
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
+from tests.datastore.ngsi.run_totals import RunTotals
 from tests.support.consistency_check import faults
 from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import Client, Server, client, start_server
@@ -47,6 +49,8 @@ COUNTS = """{ ngsiService(name: "kill") { counts {
 LATEST = """{ ngsiService(name: "kill") { servicePaths(first: 3) { nodes { entities { nodes {
   entityId speed: attribute(name: "speed") { latest { text } }
   level: attribute(name: "level") { latest { text } } } } } } } }"""
+RUNS = """{ runs(manifest: "ngsi", group: "/", first: 100) {
+  nodes { state counts { name count } } pageInfo { hasNextPage } } }"""
 HEADERS = {
     "content-type": "application/json; charset=utf-8",
     "fiware-service": "kill",
@@ -146,6 +150,7 @@ def test_each_notified_sample_is_stored_once_whenever_the_server_is_killed(tmp_p
         send(senders, https, progress)
         counts = settled_counts(one)
         found = latest_samples(one)
+        totals = RunTotals.sum(counts_of_runs(one))
         assert server.end() == 0
     wanted = sum((sender.sent for sender in senders), Counter[tuple[str, str, str]]())
     assert samples(data_dir) == wanted
@@ -157,6 +162,13 @@ def test_each_notified_sample_is_stored_once_whenever_the_server_is_killed(tmp_p
     assert asyncio.run(damage(data_dir)) == []
     assert counts["persisted"] * 2 == counts["items"] == wanted.total()
     assert counts["received"] == counts["persisted"] + counts["duplicates"]
+    assert totals.adds_up
+    assert totals.ingested == IngestCounts(
+        received=counts["received"],
+        persisted=counts["persisted"],
+        duplicates=counts["duplicates"],
+        items=counts["items"],
+    )
     told = "%d kills amid %d notifications, %d repeated, %d duplicates: each sample is there once"
     repeated = sum(sender.repeated for sender in senders)
     logger.warning(told, ROUNDS, progress.done, repeated, counts["duplicates"])
@@ -227,6 +239,20 @@ def latest_samples(one: Client) -> dict[tuple[str, str], int]:
         for entity in path["entities"]["nodes"]
         for name in ("speed", "level")
     }
+
+
+def counts_of_runs(one: Client) -> list[dict[str, int]]:
+    """Return the counts of all runs of the sink once these are loaded."""
+    nodes: list[dict[str, Any]] = []
+
+    def are_loaded() -> bool:
+        page = one.ask(RUNS)
+        assert not page["pageInfo"]["hasNextPage"]
+        nodes[:] = page["nodes"]
+        return {node["state"] for node in nodes} == {"LOADED"}
+
+    wait_until(are_loaded)
+    return [{each["name"]: each["count"] for each in node["counts"]} for node in nodes]
 
 
 def samples(data_dir: Path) -> Counter[tuple[str, str, str]]:

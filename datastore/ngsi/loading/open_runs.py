@@ -1,7 +1,7 @@
 """Runs that a process is storing, and their events that are not settled yet."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -10,7 +10,7 @@ from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import DeadEvent, Refusal
 from penstock.datastore.ngsi.intake.in_flight import EventAmount, ServiceAmounts
 from penstock.datastore.ngsi.rows import Event, item_count
-from penstock.datastore.ngsi.run_log import PERSISTED
+from penstock.datastore.ngsi.run_counts import PERSISTED
 from penstock.datastore.ngsi.segments.shared_runs import Segment
 
 
@@ -19,32 +19,32 @@ class OpenRun:
     """A segment that this process is storing, with the number of its unsettled events.
 
     `loads` are what each service still holds of the sink's limit by this run, `shares` what one
-    event of the service does, and `items` the stored items of each table. `lost` is set if another
-    worker holds the run; then this process does not change it any more.
+    event of the service does. `lost` is set if another worker holds the run; then this process
+    does not change it any more.
     """
 
     segment: Segment
-    events: int
     loads: ServiceAmounts
     shares: Mapping[str, EventAmount]
     unsettled: int
-    tables: dict[str, None] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally)
     dead: list[DeadEvent] = field(default_factory=list)
     attempts: int = 0
     lost: bool = False
-    items: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, segment: Segment, events: Sequence[Event], sizes: Mapping[str, int]) -> "OpenRun":
-        """The segment of these events; those of each service arrived in so many bytes."""
-        loads, shares = ServiceAmounts(), {}
+    def of(cls, segment: Segment, sizes: Mapping[str, int]) -> "OpenRun":
+        """A segment; its events of each service arrived in so many bytes."""
+        loads, shares, events = ServiceAmounts(), {}, segment.content.events
         for service, count in Counter(event.service for event in events).items():
             size = sizes.get(service, 0)
             loads.add(service, EventAmount(count, size))
             shares[service] = EventAmount(1, size // count)
-        tables = dict.fromkeys(event.table for event in events)
-        return cls(segment, len(events), loads, shares, len(events), tables)
+        tally = Tally()
+        for at in segment.content.places:
+            # Also a segment without events is taken out of the counts that name it.
+            tally.add(at, IngestCounts())
+        return cls(segment, loads, shares, len(events), tally)
 
     @property
     def run(self) -> Run:
@@ -54,6 +54,13 @@ class OpenRun:
     def was_settled(self) -> bool:
         """Whether its events were settled before: the run is being loaded again."""
         return PERSISTED in (self.run.counts or {})
+
+    @property
+    def dead_places(self) -> int:
+        """The places of the dead events among those of the segment, as bits."""
+        dead = {each.identity for each in self.dead}
+        events = self.segment.content.events
+        return sum(1 << place for place, each in enumerate(events) if each.identity in dead)
 
     def settle(self, event: Event, refusal: Refusal | None, attempts: int) -> EventAmount:
         """Count an event as stored, or as dead-lettered if there is a refusal.
@@ -68,7 +75,6 @@ class OpenRun:
             self.dead.append(DeadEvent.from_event(event, refusal))
             return EventAmount()
         items = item_count(event)
-        self.items[event.table] += items
         self.tally.add(at, IngestCounts(pending=-1, persisted=1, items=items))
         share = self.shares[event.service]
         self.loads.add(event.service, share.negated)

@@ -34,7 +34,7 @@ from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, WriteRes
 from penstock.datastore.ngsi.options import BatchingOptions
 from penstock.datastore.ngsi.reading.series import milliseconds_of
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.ngsi.run_log import DEAD, PERSISTED, item_counts
+from penstock.datastore.ngsi.run_counts import count_segment, show_counts
 from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun
 from penstock.datastore.table.commit import commit
 
@@ -75,17 +75,18 @@ class RunLoader:
         """The destinations that cannot be written at the moment, with the latest reason."""
         return self.lanes.failures
 
-    def load_segment(
-        self, segment: Segment, events: Sequence[Event], sizes: Mapping[str, int]
-    ) -> None:
+    def load_segment(self, segment: Segment, sizes: Mapping[str, int]) -> None:
         """Hold the events of a segment, and store them; there was room for them before.
 
         Those of each service arrived in so many bytes.
         """
-        opened = OpenRun.of(segment, events, sizes)
+        opened, events = OpenRun.of(segment, sizes), segment.content.events
         for service, load in opened.loads:
             self.in_flight.add(service, load)
         self.open_runs.add(opened)
+        if not events:
+            self._start(self._finish_run(opened))
+            return
         if not self._buffer:
             self._buffered_since = asyncio.get_running_loop().time()
         self._buffer += [PendingEvent(opened, event) for event in events]
@@ -319,15 +320,22 @@ class RunLoader:
         if segment.settled:
             shared.failure = opened.dead[0].reason if opened.dead else shared.failure
             return
-        settlement = Settlement(segment.named, opened.tally)
-        if not await self._join_commit(opened, settlement):
-            letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)
-            await commit(self.committer.table, [*settlement.writes, *letters])
-        self.committer.totals.count(opened.tally)
-        shared.events += opened.events
-        shared.dead += len(opened.dead)
-        shared.tables |= opened.tables
-        shared.items += opened.items
+        dead = opened.dead_places
+        settlement = Settlement(segment.named, opened.tally, dead)
+        try:
+            if not await self._join_commit(opened, settlement):
+                letters = await self.committer.write_dead_letters(
+                    opened.dead, attempts=opened.attempts
+                )
+                await commit(self.committer.table, [*settlement.writes, *letters])
+            self.committer.totals.count(opened.tally)
+        except SegmentSettled:
+            # It may be settled in this run all the same: an answer was lost, or another worker did.
+            found = await self.committer.segments.find_settled(segment)
+            if found is None:
+                raise
+            dead = found
+        shared.note_settled(segment, dead)
 
     async def _join_commit(self, opened: OpenRun, settlement: Settlement) -> bool:
         """Wait for a commit to the same rows of counts; False if none makes the settlement."""
@@ -346,10 +354,10 @@ class RunLoader:
             await ledger.mark_loaded(run, {}, [])
         else:
             letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)
-            stored = opened.events - len(opened.dead)
-            counts = {PERSISTED: stored, DEAD: len(opened.dead), **item_counts(opened.items)}
+            content = opened.segment.content
+            counts = count_segment(content.events, content.intake, opened.dead_places)
             writes = [*letters, *opened.tally.writes(self.committer.segments.shard)]
-            await ledger.mark_loaded(run, counts, writes)
+            await ledger.mark_loaded(run, show_counts(counts), writes)
             self.committer.totals.count(opened.tally)
 
 

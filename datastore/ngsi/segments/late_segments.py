@@ -9,12 +9,24 @@ import logging
 from collections.abc import Sequence
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.ngsi.counts import OpenSegment, ServicePathKey, read_open_segments
+from penstock.datastore.ngsi.counts import (
+    ServicePathKey,
+    count_key,
+    read_count_rows,
+    read_open_segments,
+)
 from penstock.datastore.ngsi.directory import walk_service_paths
 from penstock.datastore.ngsi.events import DamagedLines
 from penstock.datastore.ngsi.run_log import has_ended, marked_run
-from penstock.datastore.ngsi.segments.shared_runs import segment_file
+from penstock.datastore.ngsi.segment_notes import (
+    OpenSegment,
+    open_segments,
+    settled_notes,
+    shard_of,
+)
+from penstock.datastore.ngsi.segments.shared_runs import segment_stem
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
+from penstock.datastore.table.port import Attributes, Update
 
 logger = logging.getLogger("penstock.ngsi")
 
@@ -22,24 +34,36 @@ logger = logging.getLogger("penstock.ngsi")
 async def enter_late_segments(segments: SegmentWriter) -> int:
     """Enter every late segment as a run that any server takes over; return their number.
 
-    Every server may sweep at any time: a segment changes its run once. Reads each service path.
+    Takes away what rows of counts note of runs that have ended. Every server may sweep at any time:
+    a segment changes its run once. Reads each service path.
     """
     entered = 0
     async for at in walk_service_paths(segments.log.access):
-        found = await read_open_segments(segments.log.access.table, at)
-        if found:
-            entered += await _enter_late_ones(segments, at, found)
+        rows = await read_count_rows(segments.log.access.table, at)
+        named = {segment.run for row in rows for segment in open_segments(row)}
+        noted = {mark for row in rows for mark in settled_notes(row)}
+        if marks := sorted(named | noted):
+            runs = await segments.log.runs.many([marked_run(mark) for mark in marks])
+            ended = {mark for mark, run in zip(marks, runs, strict=True) if has_ended(run)}
+            await _take_notes_away(segments, at, rows, ended)
+            if named & ended:
+                entered += await _enter_late_ones(segments, at, ended)
     return entered
 
 
-async def _enter_late_ones(
-    segments: SegmentWriter, at: ServicePathKey, found: Sequence[OpenSegment]
-) -> int:
-    marks = list(dict.fromkeys(segment.run for segment in found))
-    runs = await segments.log.runs.many([marked_run(mark) for mark in marks])
-    ended = {mark for mark, run in zip(marks, runs, strict=True) if has_ended(run)}
-    if not ended:
-        return 0
+async def _take_notes_away(
+    segments: SegmentWriter, at: ServicePathKey, rows: Sequence[Attributes], ended: set[str]
+) -> None:
+    for row in rows:
+        old = [
+            name for mark, names in settled_notes(row).items() if mark in ended for name in names
+        ]
+        if old:
+            update = Update(key=count_key(at, shard_of(row)), remove=tuple(old))
+            await segments.log.access.table.transact([update])
+
+
+async def _enter_late_ones(segments: SegmentWriter, at: ServicePathKey, ended: set[str]) -> int:
     # A run ends after its segments are settled, so those that are named now are late.
     standing = await read_open_segments(segments.log.access.table, at, consistent=True)
     entered = 0
@@ -50,11 +74,11 @@ async def _enter_late_ones(
 
 
 async def _enter_late_segment(segments: SegmentWriter, segment: OpenSegment) -> bool:
-    file = segment_file(marked_run(segment.run).run_id, segment.id, segment.shard)
+    stem = segment_stem(marked_run(segment.run).run_id, segment.id, segment.shard)
     try:
-        events = await segments.log.lines.read(file)
+        content = await segments.files.read(stem, has_intake=True)
     except (NotFound, DamagedLines) as error:
         logger.error("a segment is lost, and its events stay pending: %s", error.message)
         return False
-    logger.warning("the segment %s was committed late, and enters a run again", file)
-    return await segments.enter_again(segment, events, held=False) is not None
+    logger.warning("the segment %s was committed late, and enters a run again", stem)
+    return await segments.enter_again(segment, content, held=False) is not None

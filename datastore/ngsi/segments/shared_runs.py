@@ -1,28 +1,23 @@
 """Segments that share a run: a process enters one run for all that it writes in some minutes."""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.datastore.manifest.records import Run
-from penstock.datastore.ngsi.counts import OpenSegment
-from penstock.datastore.ngsi.run_log import (
-    DEAD,
-    EVENTS,
-    PERSISTED,
-    intake_counts,
-    item_counts,
-    items_in,
-    run_mark,
-)
+from penstock.datastore.ngsi.counts import ServicePathKey
+from penstock.datastore.ngsi.run_counts import PERSISTED, count_segment, counts_in
+from penstock.datastore.ngsi.run_log import run_mark
+from penstock.datastore.ngsi.segment_notes import OpenSegment
+from penstock.datastore.ngsi.segments.segment_files import SegmentContent
 
 
 @dataclass(slots=True, eq=False)
 class SharedRun:
     """A run of several segments: `open` are not settled, `written` are all so far.
 
-    `held_events` is the number of events in the latter, `items` that of the stored items of each
-    table, and `intake` what the run counts beside events. A sealed run gets no more segments.
+    `held_events` is the number of events in the latter, and `counts` are those of the settled ones,
+    of which `with_dead` had dead events. `notes` are the attributes that note them in the rows of
+    counts of places and shards. A sealed run gets no more segments.
     `lost` is set if another worker may hold the run; then this process neither renews its lease nor
     marks it. `failure` says why a segment could not be read, or a settled one not be stored again.
     `idle_rounds` counts the renewals of its lease since the last segment.
@@ -30,13 +25,12 @@ class SharedRun:
 
     run: Run
     tables: dict[str, None] = field(default_factory=dict)
-    events: int = 0
-    dead: int = 0
-    items: Counter[str] = field(default_factory=Counter)
-    intake: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=lambda: count_segment((), {}))
+    notes: dict[tuple[ServicePathKey, int], set[str]] = field(default_factory=dict)
     open: int = 0
     written: int = 0
     held_events: int = 0
+    with_dead: int = 0
     renewed_at: int = 0
     idle_rounds: int = 0
     sealed: bool = False
@@ -45,11 +39,11 @@ class SharedRun:
 
     @classmethod
     def taken_over(cls, run: Run) -> "SharedRun":
-        """A run that another worker began, with what the manifest tells of it."""
-        counts = run.counts or {}
+        """A run that another worker began; one that was loaded before keeps its counts."""
         tables = dict.fromkeys(run.shred_types or ())
-        events, dead = counts.get(EVENTS, 0), counts.get(DEAD, 0)
-        return cls(run, tables, events, dead, items_in(counts), sealed=True)
+        if run.counts is None:
+            return cls(run, tables, sealed=True)
+        return cls(run, tables, counts_in(run.counts), sealed=True)
 
     @property
     def is_done(self) -> bool:
@@ -60,11 +54,15 @@ class SharedRun:
         """Whether all its segments were settled before: the run is being loaded again."""
         return PERSISTED in (self.run.counts or {})
 
-    @property
-    def counts(self) -> Mapping[str, int]:
-        stored = self.events - self.dead
-        own = {EVENTS: self.events, PERSISTED: stored, DEAD: self.dead}
-        return {**own, **item_counts(self.items), **intake_counts(self.intake)}
+    def note_settled(self, segment: "Segment", dead: int) -> None:
+        """Count a segment that is settled; `dead` has a bit for the place of each dead event."""
+        content, named = segment.content, segment.named
+        self.counts.update(count_segment(content.events, content.intake, dead))
+        self.tables |= dict.fromkeys(event.table for event in content.events)
+        self.with_dead += dead > 0
+        attributes = (named.settled_bit[0], *named.dead_note(dead))
+        for at in content.places:
+            self.notes.setdefault((at, segment.shard), set()).update(attributes)
 
     def note_renewal(self, run: Run) -> None:
         """Note that the lease was renewed."""
@@ -75,7 +73,7 @@ class SharedRun:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A file of committed events; without a shared run it is a run of its own.
+    """What is committed, in files of its own; without a shared run it is a run of its own.
 
     `shard` is the row of each count that names the segment until it is settled. One that is
     `settled` already is being stored again.
@@ -84,12 +82,13 @@ class Segment:
     id: str
     run: Run
     shard: int
+    content: SegmentContent
     shared: SharedRun | None = None
     settled: bool = False
 
     @property
-    def file(self) -> str:
-        return segment_file(self.run.run_id, self.id, self.shard)
+    def stem(self) -> str:
+        return segment_stem(self.run.run_id, self.id, self.shard)
 
     @property
     def named(self) -> OpenSegment:
@@ -97,6 +96,12 @@ class Segment:
         return OpenSegment(self.shard, self.id, run_mark(self.run))
 
 
-def segment_file(folder: str, id: str, shard: int) -> str:
-    """The key of a segment's file in the folder of its run."""
-    return f"{folder}{id}.{shard:02}.ndjson.gz"
+def segment_stem(folder: str, id: str, shard: int) -> str:
+    """The keys of a segment's files in the folder of its run, without their endings."""
+    return f"{folder}{id}.{shard:02}"
+
+
+def segment_in(stem: str, run: Run) -> OpenSegment:
+    """The segment with these files, as rows of counts name it in its run."""
+    id, _, shard = stem.removeprefix(run.run_id).rpartition(".")
+    return OpenSegment(int(shard), id, run_mark(run))

@@ -8,8 +8,7 @@ left to store.
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -18,21 +17,22 @@ from msgspec.structs import replace
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.counts import (
-    LAST_HOUR,
-    OpenSegment,
     SegmentSettled,
     ServicePathKey,
     count_key,
     moving_writes,
-    open_segments,
 )
 from penstock.datastore.ngsi.event_times import HOUR_MS
 from penstock.datastore.ngsi.events import DamagedLines
 from penstock.datastore.ngsi.rows import Event, sample_times
+from penstock.datastore.ngsi.run_counts import show_counts
 from penstock.datastore.ngsi.run_log import RunLog, run_mark
+from penstock.datastore.ngsi.segment_notes import LAST_HOUR, OpenSegment
+from penstock.datastore.ngsi.segments.segment_files import SegmentContent, SegmentFiles, stems_of
 from penstock.datastore.ngsi.segments.settlements import SettlementQueue
-from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun
+from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun, segment_in
 from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.port import Attributes
 
 logger = logging.getLogger("penstock.ngsi")
 
@@ -47,64 +47,67 @@ IDLE_ROUNDS: Final = 3
 MAX_OPEN: Final = 32
 """The unsettled segments of a process that share runs, so that rows of counts stay small."""
 
+MOST_WITH_DEAD: Final = 16
+"""The segments with dead events behind which a run is full, so that rows of counts stay small."""
+
 _ID_BYTES = 6
 
-SegmentHandler: TypeAlias = Callable[[Segment, Sequence[Event]], None]
-"""Receives a segment that is to be stored, and its events."""
+SegmentHandler: TypeAlias = Callable[[Segment], None]
+"""Receives a segment that is to be stored."""
 
 
 @dataclass(slots=True)
 class SegmentWriter:
-    """Writes the segments of one process; `shard` is its own row of every count."""
+    """Writes the segments of one process; `shard` is its own row of every count.
+
+    `ended` is what these rows note of runs that have ended, to be taken away by the next commit.
+    """
 
     log: RunLog
     shard: int
     settlements: SettlementQueue
     runs: dict[str, SharedRun] = field(default_factory=dict)
+    ended: dict[ServicePathKey, set[str]] = field(default_factory=dict)
     _current: SharedRun | None = None
     _latest: int = -RUN_SECONDS
     _has_failed: bool = False
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def write(self, events: Sequence[Event], intake: Mapping[str, int]) -> Segment:
+    @property
+    def files(self) -> SegmentFiles:
+        return SegmentFiles(self.log.lines)
+
+    async def write(self, content: SegmentContent) -> Segment:
         """Write a segment; its run is in the manifest, unless it is one of its own.
 
         A segment has a run of its own if it comes more than a lease's time after the one before:
         a shared run would cost more. So has each behind a commit that failed: a shared run would be
-        left behind by each. Such a run gets the counts of the intake; a shared one once the commit
-        succeeded.
+        left behind by each.
         """
         alone = self._has_failed or self._now - self._latest > self.log.lease_seconds
         self._latest = self._now
         if alone or self._count_unstored() >= MAX_OPEN:
-            run = await self.log.write_segment(events, intake)
-            return Segment(run.id, run, self.shard)
+            return await self._write_alone(content)
         async with self._opening:
             shared = self._usable_run()
             if shared is None:
-                return await self._open_run(events)
-            segment = self._add_segment(shared, events)
+                return await self._open_run(content)
+            segment = self._add_segment(shared, content)
         try:
-            await self.log.lines.write(segment.file, events)
+            await self.files.write(segment.stem, content)
         except BaseException:
             self.abandon(segment, committed=False)
             raise
         return segment
 
-    @contextmanager
-    def holding_run(self) -> Iterator[SharedRun | None]:
-        """The present run, which does not end within the block; None if there is none."""
-        shared = self._usable_run()
-        if shared is None:
-            yield None
-            return
-        shared.open += 1
-        try:
-            yield shared
-        finally:
-            shared.open -= 1
+    async def _write_alone(self, content: SegmentContent) -> Segment:
+        if content.events:
+            run = await self.log.write_segment(content.events, content.intake)
+        else:
+            run = self.log.new_empty_run(content.intake)
+        return Segment(run.id, run, self.shard, content)
 
-    async def confirm(self, segment: Segment, events: Sequence[Event]) -> Segment | None:
+    async def confirm(self, segment: Segment) -> Segment | None:
         """Make sure that a committed segment is in a run that will be taken over; return it.
 
         A server that found the lease over may have taken the run over before the commit, and marked
@@ -115,12 +118,12 @@ class SegmentWriter:
             return segment
         if await self._renew(shared):
             return segment
-        again = await self.enter_again(segment.named, events)
+        again = await self.enter_again(segment.named, segment.content)
         shared.open -= 1
         return again
 
     async def enter_again(
-        self, named: OpenSegment, events: Sequence[Event], *, held: bool = True
+        self, named: OpenSegment, content: SegmentContent, *, held: bool = True
     ) -> Segment | None:
         """Enter a segment of a lost run as a run of this process, or of nobody if not `held`.
 
@@ -130,9 +133,9 @@ class SegmentWriter:
         if not held:
             run = replace(run, lease_until=run.added_at)
         shared = SharedRun(run, open=1, written=1, sealed=True)
-        segment = Segment(named.id, run, named.shard, shared)
-        await self.log.lines.write(segment.file, events)
-        moves = moving_writes(places_of(events), named, run_mark(run))
+        segment = Segment(named.id, run, named.shard, content, shared)
+        await self.files.write(segment.stem, content)
+        moves = moving_writes(content.places, named, run_mark(run))
         try:
             await self.log.insert_run(run, moves)
         except SegmentSettled:
@@ -161,12 +164,27 @@ class SegmentWriter:
         shared = self.runs.get(run.id)
         return shared is not None and shared.run.fence == run.fence
 
-    async def is_committed(self, segment: Segment, events: Sequence[Event]) -> bool:
-        """Whether a segment of this process is committed, if nobody has settled it since."""
+    async def is_committed(self, segment: Segment) -> bool:
+        """Whether a segment of this process is committed, as long as its run has not ended."""
         if segment.shared is not None:
-            return await self._is_open(segment.named, events)
+            row = await self._read_row(segment.named, segment.content.places)
+            is_open, settled = segment.named.is_named_by(row), segment.named.dead_if_settled(row)
+            return is_open or settled is not None
         (run,) = await self.log.runs.many([segment.run.name])
         return not isinstance(run, NotFound)
+
+    async def find_settled(self, segment: Segment) -> int | None:
+        """The places of dead events as bits, if a segment is settled in its run."""
+        row = await self._read_row(segment.named, segment.content.places)
+        return segment.named.dead_if_settled(row)
+
+    def note_ended(self, at: Mapping[ServicePathKey, Collection[str]]) -> None:
+        """Note that what the rows told of ended runs was taken away."""
+        for place, notes in at.items():
+            left = self.ended.get(place, set())
+            left.difference_update(notes)
+            if not left:
+                self.ended.pop(place, None)
 
     def seal(self) -> list[SharedRun]:
         """Seal the present run; return the runs that are done."""
@@ -192,18 +210,27 @@ class SegmentWriter:
         try:
             if not shared.lost:
                 await self._mark(shared)
+                self._forget_notes(shared)
         except (IllegalState, NotFound):
             shared.lost = True
         # While it was being marked, this process may have taken it over itself.
         if self.runs.get(shared.run.id) is shared:
             del self.runs[shared.run.id]
 
+    def _forget_notes(self, shared: SharedRun) -> None:
+        """Let later commits take away what rows of counts note of a run that has ended."""
+        if shared.failure is None:
+            for (at, shard), notes in shared.notes.items():
+                if shard == self.shard:
+                    self.ended.setdefault(at, set()).update(notes)
+
     async def take_over(
         self, run: Run, files: Sequence[str], hand_over: SegmentHandler
     ) -> SharedRun:
         """Hand over the segments of a claimed run that are committed and not settled.
 
-        If the run was loaded before, it is loaded again: all its segments are handed over.
+        Those that are settled are counted. If the run was loaded before, it is loaded again: all
+        its segments are handed over.
         """
         shared = SharedRun.taken_over(run)
         # While the files are being read, the run is not done, and its lease is renewed.
@@ -211,10 +238,15 @@ class SegmentWriter:
         self.runs[run.id] = shared
         try:
             # What is handed over before a file cannot be read would be handed over again later.
-            found = [each for file in files if (each := await self._read_segment(shared, file))]
-            for segment, events in found:
+            stems = stems_of(files).items()
+            found = [
+                each
+                for stem, has_intake in stems
+                if (each := await self._read_segment(shared, stem, has_intake=has_intake))
+            ]
+            for segment in found:
                 shared.open += 1
-                hand_over(segment, events)
+                hand_over(segment)
         except BaseException:
             shared.lost = True
             raise
@@ -223,33 +255,43 @@ class SegmentWriter:
         return shared
 
     async def _read_segment(
-        self, shared: SharedRun, file: str
-    ) -> tuple[Segment, Sequence[Event]] | None:
-        """Read a segment that is to be stored; None for one that is settled, gone or damaged."""
-        run = shared.run
-        id, shard, *_ = file.removeprefix(run.run_id).split(".")
+        self, shared: SharedRun, stem: str, *, has_intake: bool
+    ) -> Segment | None:
+        """Read a segment that is to be stored, and count one that is settled already.
+
+        None for the latter, and for one that was never committed, is gone or damaged.
+        """
+        named = segment_in(stem, shared.run)
         try:
-            events = await self.log.lines.read(file)
+            content = await self.files.read(stem, has_intake=has_intake)
         except (NotFound, DamagedLines) as error:
             logger.error("a segment is lost, and its events stay pending: %s", error.message)
             shared.failure = error.message
             return None
-        is_open = await self._is_open(OpenSegment(int(shard), id, run_mark(run)), events)
-        if not is_open and not shared.was_loaded:
-            return None
-        return Segment(id, run, int(shard), shared, settled=not is_open), events
+        row = await self._read_row(named, content.places)
+        is_open, dead = named.is_named_by(row), named.dead_if_settled(row)
+        settled = not is_open
+        segment = Segment(named.id, shared.run, named.shard, content, shared, settled)
+        if is_open or shared.was_loaded:
+            return segment
+        if dead is not None:
+            shared.note_settled(segment, dead)
+        return None
 
     async def _mark(self, shared: SharedRun) -> None:
         if shared.failure is not None:
             await self.log.mark_failed(shared.run, shared.failure)
         else:
-            await self.log.mark_segments_loaded(shared.run, tuple(shared.tables), shared.counts)
+            counts = show_counts(shared.counts)
+            await self.log.mark_segments_loaded(shared.run, tuple(shared.tables), counts)
 
-    async def _is_open(self, segment: OpenSegment, events: Sequence[Event]) -> bool:
-        """Whether the rows of counts name the segment, as one of this run."""
-        keys = [count_key(at, segment.shard) for at in places_of(events)]
-        rows = await read_rows(self.log.access.table, keys, consistent=True)
-        return any(segment in open_segments(row) for row in rows.values())
+    async def _read_row(self, segment: OpenSegment, places: Sequence[ServicePathKey]) -> Attributes:
+        """Read a row of counts that names a segment, if it is open: its rows are written together.
+
+        Empty if there is none.
+        """
+        key = count_key(places[0], segment.shard)
+        return (await read_rows(self.log.access.table, [key], consistent=True)).get(key, {})
 
     def _count_unstored(self) -> int:
         """Count the segments of this process that are being stored."""
@@ -261,27 +303,27 @@ class SegmentWriter:
             return None
         return present
 
-    async def _open_run(self, events: Sequence[Event]) -> Segment:
+    async def _open_run(self, content: SegmentContent) -> Segment:
         """Enter a run with its first segment, whose file is there before the run."""
         self.seal()
         shared = SharedRun(self.log.new_shared_run())
-        segment = self._add_segment(shared, events)
-        await self.log.lines.write(segment.file, events)
+        segment = self._add_segment(shared, content)
+        await self.files.write(segment.stem, content)
         await self.log.insert_run(shared.run, [])
         self._current = self.runs[shared.run.id] = shared
         return segment
 
-    def _add_segment(self, shared: SharedRun, events: Sequence[Event]) -> Segment:
-        id = segment_id(shared.written, events, secrets.token_urlsafe(_ID_BYTES))
+    def _add_segment(self, shared: SharedRun, content: SegmentContent) -> Segment:
+        id = segment_id(shared.written, content.events, secrets.token_urlsafe(_ID_BYTES))
         shared.open += 1
         shared.written += 1
-        shared.held_events += len(events)
-        return Segment(id, shared.run, self.shard, shared)
+        shared.held_events += len(content.events)
+        return Segment(id, shared.run, self.shard, content, shared)
 
     def _is_full(self, shared: SharedRun) -> bool:
         old = self._now - shared.run.added_at >= RUN_SECONDS
         many = shared.written >= RUN_SEGMENTS or shared.held_events >= RUN_EVENTS
-        return shared.lost or old or many
+        return shared.lost or old or many or shared.with_dead >= MOST_WITH_DEAD
 
     def _is_late(self, shared: SharedRun) -> bool:
         """Whether so much of the lease is over that another worker might soon claim the run."""
@@ -307,10 +349,5 @@ def segment_id(number: int, events: Sequence[Event], random: str) -> str:
 
     Files are listed in the order of their ids.
     """
-    earliest = min((at for event in events for at in sample_times(event)), default=0)
-    return f"{number:03}{min(earliest // HOUR_MS, LAST_HOUR):05x}{random}"
-
-
-def places_of(events: Sequence[Event]) -> list[ServicePathKey]:
-    """The service paths of events."""
-    return list(dict.fromkeys((event.service, event.path) for event in events))
+    hours = (at // HOUR_MS for event in events for at in sample_times(event))
+    return f"{number:03}{min((*hours, LAST_HOUR)):05x}{random}"

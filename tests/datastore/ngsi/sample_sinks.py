@@ -21,7 +21,7 @@ from penstock.datastore.ngsi.notification import (
 )
 from penstock.datastore.ngsi.options import BatchingOptions, SinkOptions
 from penstock.datastore.ngsi.repository import SinkAccess
-from penstock.datastore.ngsi.run_log import ITEMS
+from penstock.datastore.ngsi.run_counts import ITEMS, RECEIVED, REFUSED
 from penstock.datastore.ngsi.sink import NotificationSink, SinkContext, open_sink
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.roles import Caller
@@ -151,9 +151,13 @@ async def wait_until_released(*sinks: NotificationSink) -> None:
 
 
 def event_counts(run: Run) -> dict[str, int]:
-    """The counts of a run's events, without those of its items."""
-    counts = run.counts or {}
-    return {name: count for name, count in counts.items() if name.partition(":")[0] != ITEMS}
+    """The counts of what became of a run's entities, without those of its items."""
+    parts = ((name.partition(":"), count) for name, count in (run.counts or {}).items())
+    return {
+        "".join(name): count
+        for name, count in parts
+        if name[0] == REFUSED or (name[0] not in (ITEMS, RECEIVED) and not name[2])
+    }
 
 
 def notification(*entities: Any, correlator: str | None = None, **headers: str) -> Notification:

@@ -12,7 +12,8 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.ngsi.counts import IngestCounts, OpenSegment, Settlement, Tally
+from penstock.datastore.ngsi.counts import IngestCounts, Settlement, Tally
+from penstock.datastore.ngsi.segment_notes import OpenSegment
 from penstock.datastore.ngsi.segments.settlements import MAX_JOINING, SettlementQueue
 from penstock.datastore.ngsi.segments.writer import MAX_OPEN
 from penstock.datastore.ngsi.sink import NotificationSink

@@ -16,6 +16,8 @@ from penstock.datastore.ngsi.loading.lanes import (
 )
 from penstock.datastore.ngsi.loading.open_runs import OpenRun, PendingEvent
 from penstock.datastore.ngsi.options import BatchingOptions
+from penstock.datastore.ngsi.segments.segment_files import SegmentContent
+from penstock.datastore.ngsi.segments.shared_runs import Segment
 from penstock.datastore.ngsi.sink import NotificationSink
 from tests.datastore.ngsi.failing_destinations import (
     FailingDestinations,
@@ -111,7 +113,7 @@ async def wait_until_persisted_items(
     """Wait until only failing events are held; return how many events are settled."""
     await until(lambda: sink.in_flight.held.events == failing == destinations.hanging)
     (opened,) = sink.loader.open_runs
-    return opened.events - opened.unsettled
+    return len(opened.segment.content.events) - opened.unsettled
 
 
 @on_sqlite
@@ -194,7 +196,8 @@ async def test_a_stored_event_is_let_go_while_another_of_its_run_waits(world: Si
 def pending(count: int, size: int, table: str = "t") -> list[PendingEvent]:
     events = [event(table) for _ in range(count)]
     sizes = {each.service: count * size for each in events}
-    opened = OpenRun.of(None, events, sizes)  # type: ignore[arg-type]
+    segment = Segment("id", None, 0, SegmentContent(events))  # type: ignore[arg-type]
+    opened = OpenRun.of(segment, sizes)
     return [PendingEvent(opened, each) for each in events]
 
 

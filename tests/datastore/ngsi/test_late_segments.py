@@ -14,14 +14,15 @@ from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.manifest.delete import delete_runs
 from penstock.datastore.manifest.records import Run, RunState
 from penstock.datastore.manifest.transitions import Reload
-from penstock.datastore.ngsi.counts import IngestCounts, OpenSegment, read_open_segments
+from penstock.datastore.ngsi.counts import IngestCounts, read_open_segments
 from penstock.datastore.ngsi.inbox import IntakeResult
 from penstock.datastore.ngsi.options import RetentionTimes
 from penstock.datastore.ngsi.retention.sweep import RetentionSweep
 from penstock.datastore.ngsi.run_log import SINK_CALLER, RunLog, marked_run
+from penstock.datastore.ngsi.segment_notes import OpenSegment
 from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
 from penstock.datastore.ngsi.segments.settlements import SettlementQueue
-from penstock.datastore.ngsi.segments.shared_runs import segment_file
+from penstock.datastore.ngsi.segments.shared_runs import segment_stem
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
 from penstock.datastore.ngsi.sink import NotificationSink
 from tests.datastore.ngsi.failing_destinations import FailingDestinations, fail_table
@@ -316,7 +317,7 @@ async def test_a_late_segment_whose_file_is_gone_is_told_of_and_stays_pending(
 ) -> None:
     servers = Servers(world)
     late = await servers.make_late()
-    file = segment_file(marked_run(late.run).run_id, late.id, late.shard)
+    file = segment_stem(marked_run(late.run).run_id, late.id, late.shard) + ".ndjson.gz"
     await world.context.files.delete(file)
     with caplog.at_level(logging.ERROR, "penstock.ngsi"):
         assert await enter_late_segments(servers.sweeper()) == 0

@@ -23,9 +23,10 @@ from penstock.datastore.ngsi.options import SinkOptions
 from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
 from penstock.datastore.ngsi.sink import NotificationSink
 from tests.datastore.ngsi.latest_checks import check_latest
+from tests.datastore.ngsi.run_totals import RunTotals
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification, open_world
 from tests.datastore.ngsi.stopping_stores import Writes
-from tests.datastore.ngsi.test_sink import SLOW, runs_in_hand
+from tests.datastore.ngsi.test_sink import SLOW, runs, runs_in_hand
 from tests.support.consistency_check import faults
 from tests.support.patience import HUNG_SECONDS, until
 from tests.support.sample_resources import SUPER, Watch, on_sqlite, without_moto
@@ -163,9 +164,12 @@ class Senders:
             notified = self.world.store_beside(sink).open_session(SUPER).notifications
             # Each acknowledged sample is that of an attribute of its own.
             assert await check_latest(self.world.context.table, notified) == 3, what
+            totals = RunTotals.of(await runs(sink))
         open_ones = [await read_open_segments(self.world.context.table, at) for at in self.places]
         assert open_ones == [[], []], what
         assert set(self.answers) == {0, 1, 2}, what
+        assert totals.adds_up, what
+        assert totals.ingested == counts, what
         duplicates = counts.duplicates
         assert counts == IngestCounts(
             received=6 + duplicates, persisted=3, dead_lettered=3, duplicates=duplicates, items=3

@@ -9,15 +9,23 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.manifest.records import RunState
-from penstock.datastore.ngsi.counts import IngestCounts
+from penstock.datastore.ngsi.counts import IngestCounts, read_count_rows
+from penstock.datastore.ngsi.run_log import run_mark
+from penstock.datastore.ngsi.segment_notes import settled_notes
 from penstock.datastore.ngsi.segments import writer
 from penstock.datastore.ngsi.segments.writer import IDLE_ROUNDS, RUN_SECONDS
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.work_reports import RunChange, RunReport
-from tests.datastore.ngsi.failing_destinations import FaultInjector
-from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, event_counts
+from tests.datastore.ngsi.failing_destinations import (
+    FailingDestinations,
+    FaultInjector,
+    fail_table,
+)
+from tests.datastore.ngsi.sample_sinks import AT, QUICK, SinkWorld, event_counts
+from tests.datastore.ngsi.test_replay import BUSY, ONCE
 from tests.datastore.ngsi.test_sink import accept, runs, runs_in_hand
+from tests.support.patience import until
 from tests.support.sample_resources import Watch, on_sqlite, without_moto
 
 LEASE = 60
@@ -101,6 +109,22 @@ async def test_a_run_with_as_many_events_as_one_server_should_hold_is_followed_b
 
 
 @on_sqlite
+async def test_a_run_with_as_many_dead_letters_as_counts_should_note_is_followed_by_another(
+    world: SinkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MOST_WITH_DEAD", 2)
+    failing = fail_table("vehiclesxffffx002f4wheelsxffffcar9xffffcar", BUSY)
+    destinations = FailingDestinations(world.context.destinations, failing)
+    async with world.open_sink(ONCE, destinations=destinations, **settings(Watch())) as sink:
+        for name in ("car0", "car1", "car9", "car9", "car2"):
+            await accept(sink, name)
+            await world.wait_until_settled()
+            await until(lambda: not sink.loader.open_runs)
+        await sink.loader.drain()
+        assert [(run.counts or {})["events"] for run in await runs(sink)] == [1, 3, 1]
+
+
+@on_sqlite
 async def test_no_segment_joins_a_run_whose_lease_is_half_over(world: SinkWorld) -> None:
     watch = Watch()
     async with world.open_sink(QUICK, **settings(watch)) as sink:
@@ -155,3 +179,24 @@ async def test_the_runs_of_the_sink_are_reported_as_claimed_and_loaded(world: Si
         {(each, change): 1 for each in folders for change in (RunChange.CLAIMED, RunChange.LOADED)}
     )
     assert {(each.stage, each.subject.manifest) for each in reports} == {("load", "ngsi")}
+
+
+@on_sqlite
+async def test_what_counts_note_of_a_run_goes_with_the_commit_that_follows_its_end(
+    world: SinkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "RUN_SEGMENTS", 2)
+
+    async def noted() -> list[list[str]]:
+        rows = await read_count_rows(world.context.table, AT)
+        return [sorted(settled_notes(row)) for row in rows]
+
+    async with world.open_sink(QUICK, **settings(Watch())) as sink:
+        await store(world, sink, "car0", "car1", "car2", "car3")
+        marks = [run_mark(run) for run in (await runs(sink))[1:]]
+        assert await noted() == [marks]
+        await sink.renew_leases()
+        assert (await runs(sink))[1].state is RunState.LOADED
+        await store(world, sink, "car4")
+        assert await noted() == [marks[1:]]
+        assert not sink.committer.segments.ended
