@@ -192,7 +192,7 @@ async def aggregate_minutes(
             if is_cut := parts.is_cut(seconds[end - 1], running.end):
                 end -= 1
             running.summary.samples += sum(samples[first:end])
-            fold.add(running.summary, *(column[first:end] for column in columns))
+            fold.add(running.summary, *[column[first:end] for column in columns])
             if is_cut and parts.samples is not None:
                 async for sample in parts.samples(seconds[end]):
                     buckets.add(sample)

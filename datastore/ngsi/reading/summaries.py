@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from functools import reduce
+from itertools import compress
 from typing import Final
 
 import msgspec
@@ -82,12 +84,8 @@ VALUES: Final[Mapping[Method, Callable[[NumberSummary], Decimal | None]]] = {
 
 
 def _add_totals(summary: NumberSummary, numbers: Sequence[int], totals: Sequence[Decimal]) -> None:
-    total, add = summary.total, DECIMAL_CONTEXT.add
-    for count, each in zip(numbers, totals, strict=True):
-        if count:
-            summary.numbers += count
-            total = add(total, each)
-    summary.total = total
+    summary.numbers += sum(numbers)
+    summary.total = reduce(DECIMAL_CONTEXT.add, compress(totals, numbers), summary.total)
 
 
 def _add_least(summary: NumberSummary, least: Sequence[Decimal | None]) -> None:
