@@ -120,7 +120,7 @@ def counts_in(shown: Mapping[str, int]) -> Counter[str]:
 
 
 def intake_in(shown: Mapping[str, int]) -> Counter[str]:
-    """What the counts of a run say of its intake."""
+    """The counts of a run that are of its intake."""
     return Counter(
         {name: count for name, count in shown.items() if name.partition(":")[0] in _SELDOM}
     )

@@ -1,4 +1,4 @@
-"""What rows of counts note of segments: which are open, and which of a run are settled.
+"""Notes of segments in rows of counts: which are open, and which of a run are settled.
 
 A row names a segment until its events are settled. The same transaction that takes the name away
 adds a bit to a number of its run, so that whoever finishes the run knows which of its files were

@@ -85,7 +85,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class NumberSample(Protocol):
-    """What aggregates and charts need of a sample; see `Sample`."""
+    """The part of a sample that aggregates and charts need; see `Sample`."""
 
     @property
     def at(self) -> int: ...
@@ -106,7 +106,7 @@ class SampledNumber(msgspec.Struct, frozen=True):
 
 
 class _StoredNumber(msgspec.Struct, frozen=True, rename={"value": ROW_VALUE, "expires": TTL}):
-    """What is decoded of the item of a sample for its number."""
+    """The attributes of the item of a sample that its number takes."""
 
     value: Any
     expires: Any = None

@@ -23,7 +23,7 @@ _INTAKE = "intake.ndjson.gz"
 
 
 class Intake(SegmentStruct, frozen=True, array_like=True):
-    """What arrived beside the events of a segment: counts of a run.
+    """The counts of a run that arrived beside the events of a segment.
 
     `events` is their number, and `places` are the service paths whose counts name the segment.
     """
@@ -35,7 +35,7 @@ class Intake(SegmentStruct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class SegmentContent:
-    """What is committed together: events, and counts of what else arrived at service paths."""
+    """Events that are committed together, and counts of what else arrived at service paths."""
 
     events: Sequence[Event]
     intake: Mapping[str, int] = field(default_factory=lambda: NO_INTAKE)

@@ -73,7 +73,7 @@ class SharedRun:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What is committed, in files of its own; without a shared run it is a run of its own.
+    """A batch that is committed, in files of its own; without a shared run it is a run of its own.
 
     `shard` is the row of each count that names the segment until it is settled. One that is
     `settled` already is being stored again.

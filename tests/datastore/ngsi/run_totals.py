@@ -1,4 +1,4 @@
-"""What the runs of a sink say together of all that arrived and of what became of it."""
+"""Sums of the counts of all runs of a sink: all that arrived, and what became of it."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -101,7 +101,7 @@ async def test_a_run_counts_also_what_a_server_settled_that_died_before(world: S
 NAMES = st.text(min_size=1, max_size=4)
 
 
-def stored(items: dict[str, int]) -> Counter[str]:
+def counts_of(items: dict[str, int]) -> Counter[str]:
     """The counts of a segment with stored items of these tables."""
     named = {f"{kind}:{table}": count for table, count in items.items() for kind in KINDS}
     return Counter({"items": sum(items.values()), **named})
@@ -112,25 +112,25 @@ KINDS = ("items", "received")
 
 @given(st.dictionaries(NAMES, st.integers(1, 9), max_size=MAX_COUNTED))
 def test_counts_are_read_back_as_they_were(items: dict[str, int]) -> None:
-    assert items_in(show_counts(stored(items))) == items
-    assert counts_in(show_counts(stored(items))) == stored(items)
+    assert items_in(show_counts(counts_of(items))) == items
+    assert counts_in(show_counts(counts_of(items))) == counts_of(items)
 
 
 def test_the_items_of_a_table_with_a_long_name_are_counted_with_all() -> None:
-    counts = show_counts(stored({"t" * 200: 3, "u": 4}))
+    counts = show_counts(counts_of({"t" * 200: 3, "u": 4}))
     assert counts == {"items": 7, "items:u": 4}
     assert items_in(counts) == {"": 3, "u": 4}
 
 
 def test_the_items_of_very_many_tables_are_counted_together() -> None:
     items = {f"t{number:04}": 1 for number in range(MAX_COUNTED + 5)}
-    counts = show_counts(stored(items))
+    counts = show_counts(counts_of(items))
     assert (counts["items"], len(counts)) == (MAX_COUNTED + 5, MAX_COUNTED + 1)
     assert items_in(counts).total() == MAX_COUNTED + 5
 
 
 def test_a_table_is_named_with_all_of_its_counts_or_with_none() -> None:
-    items = stored({f"t{number:04}": 1 for number in range(MAX_COUNTED)})
+    items = counts_of({f"t{number:04}": 1 for number in range(MAX_COUNTED)})
     items.update({"duplicates:t0000": 5, "received:t0000": 5})
     counts = show_counts(items)
     assert len(counts) == 1 + MAX_COUNTED
@@ -144,7 +144,7 @@ def test_a_table_is_named_with_all_of_its_counts_or_with_none() -> None:
 
 
 def test_a_run_has_no_more_counts_than_any_run_may_have() -> None:
-    counts = stored({f"t{number:04}": 1 for number in range(MAX_COUNTED)})
+    counts = counts_of({f"t{number:04}": 1 for number in range(MAX_COUNTED)})
     names = ("events", "persisted", "deadLettered", "received", "refused", "duplicates", "replayed")
     counts.update({**dict.fromkeys(names, 1), **{f"refused:{code}": 1 for code in "abcd"}})
     shown = show_counts(counts)

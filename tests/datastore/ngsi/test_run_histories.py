@@ -48,7 +48,7 @@ SENT: Sequence[Sequence[Any]] = (
 
 
 class Life(NamedTuple):
-    """What one process receives, and the write at which it dies, if it does."""
+    """The notifications that one process receives, and the write at which it dies, if it does."""
 
     sent: Sequence[int]
     dies_at: int | None
@@ -131,7 +131,7 @@ class History:
         assert await self._notes() == []
 
     async def _notes(self) -> list[str]:
-        """What is noted of segments, which is of no use once all runs have ended."""
+        """The notes of segments, which are of no use once all runs have ended."""
         rows = (await contents(self.world.context.table)).values()
         prefixes = (OPEN_PREFIX, SETTLED_PREFIX, DEAD_PREFIX)
         return [name for row in rows for name in row if name.startswith(prefixes)]

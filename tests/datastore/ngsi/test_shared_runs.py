@@ -187,16 +187,16 @@ async def test_what_counts_note_of_a_run_goes_with_the_commit_that_follows_its_e
 ) -> None:
     monkeypatch.setattr(writer, "RUN_SEGMENTS", 2)
 
-    async def noted() -> list[list[str]]:
+    async def read_notes() -> list[list[str]]:
         rows = await read_count_rows(world.context.table, AT)
         return [sorted(settled_notes(row)) for row in rows]
 
     async with world.open_sink(QUICK, **settings(Watch())) as sink:
         await store(world, sink, "car0", "car1", "car2", "car3")
         marks = [run_mark(run) for run in (await runs(sink))[1:]]
-        assert await noted() == [marks]
+        assert await read_notes() == [marks]
         await sink.renew_leases()
         assert (await runs(sink))[1].state is RunState.LOADED
         await store(world, sink, "car4")
-        assert await noted() == [marks[1:]]
+        assert await read_notes() == [marks[1:]]
         assert not sink.committer.segments.ended
