@@ -74,11 +74,15 @@ def table(usual: Mapping[str, Delays], frozen: Mapping[str, Delays]) -> str:
     """The delays as a Markdown table."""
     head = "work | calls | ms of processor each | median, ms | worst, ms | own, ms"
     rows = [
-        f"{name} | {late.calls:,} | {late.processor:.2f} | {late.median:.1f} | {late.worst:.1f} "
+        f"{name} | {_format_calls(late)} | {late.median:.1f} | {late.worst:.1f} "
         f"| {late.own:.1f} | {frozen[name].own:.1f}"
         for name, late in usual.items()
     ]
     return format_table(f"{head} | own, frozen, ms", rows)
+
+
+def _format_calls(late: Delays) -> str:
+    return f"{late.calls:,} | {late.processor:.2f}" if late.calls else " | "
 
 
 async def measure_delays(seconds: float) -> dict[str, Delays]:
