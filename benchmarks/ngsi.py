@@ -274,8 +274,8 @@ class CostBound(NamedTuple):
 
 
 BOUNDS = {
-    Persistence.ROW: CostBound(calls=1 / 6, processor=2, units=2),
-    Persistence.COLUMN: CostBound(calls=1 / 2, processor=3.5, units=5),
+    Persistence.ROW: CostBound(calls=1 / 6, processor=2.5, units=2.5),
+    Persistence.COLUMN: CostBound(calls=1 / 2, processor=5.5, units=6.5),
 }
 """The bounds of sinks to which many send at once; a column is one item in place of four rows."""
 

@@ -83,8 +83,8 @@ def test_a_sink_may_take_what_its_bounds_say() -> None:
     ("changes", "sentence"),
     [
         ({"calls": 80}, "0.20 times the calls of one put an item, not 0.17"),
-        ({"processor": 2.1}, "2.10 times the processor of one put an item, not 2.00"),
-        ({"units": 804.0}, "2.01 times the units of one put an item, not 2.00"),
+        ({"processor": 2.6}, "2.60 times the processor of one put an item, not 2.50"),
+        ({"units": 1004.0}, "2.51 times the units of one put an item, not 2.50"),
     ],
 )
 def test_each_bound_is_held(changes: dict[str, float], sentence: str) -> None:
