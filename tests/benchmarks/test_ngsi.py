@@ -96,7 +96,7 @@ def test_a_single_sender_pays_alone() -> None:
     assert broken_promises(alone) == []
 
 
-@pytest.mark.parametrize(("processor", "code"), [(1.9, 0), (2.1, 1)])
+@pytest.mark.parametrize(("processor", "code"), [(1.9, 0), (2.6, 1)])
 def test_the_check_ends_with_1_beyond_a_bound(
     processor: float, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
