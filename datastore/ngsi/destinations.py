@@ -162,7 +162,8 @@ class EmbeddedSamples:
         return Page(tuple(map(self._without_prefix, page.items)), last, page.units)
 
     def _without_prefix(self, item: Attributes) -> Attributes:
-        return in_partition(item, self._partition_without_prefix(str(item["pk"])))
+        # What is scanned is written again as it is: its text has to have the key, too.
+        return {**item, "pk": self._partition_without_prefix(str(item["pk"]))}
 
     def _partition_without_prefix(self, partition: str) -> str:
         return partition[len(_prefixed_partition(self.name, "")) :]
