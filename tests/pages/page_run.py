@@ -29,7 +29,6 @@ STAND_INS = {"penstock": "until_ready", "aws": "aws_command", "curl": "curl_comm
 """The modules that stand in for programs."""
 
 FOLLOWED_ELSEWHERE: Mapping[str, str] = {
-    ".venv/bin/python -m benchmarks.product": "tests/benchmarks/test_product.py",
     "make": "tests/test_packaging.py",
     "time make": "tests/test_packaging.py",
     "git clone": "tests/test_packaging.py",
