@@ -262,11 +262,14 @@ class _NamingWrites:
         name, settled = self.segment.attribute, [each.segment for each in settlements]
         known = () if self.removals is None else (self.removals.condition(at),)
         changes = sum((each.tally.changes(at) for each in settlements), counts)
+        bits = add_bits(*settled)
+        # A process that took over its own run may end it while it holds a segment once more.
+        ended = [note for note in self.ended if note not in bits]
         update = Update(
             key=count_key(at, self.segment.shard),
-            add={**_nonzero_changes(changes), **add_bits(*settled)},
+            add={**_nonzero_changes(changes), **bits},
             set={name: self.segment.run},
-            remove=(*(each.attribute for each in settled), *self.ended),
+            remove=(*(each.attribute for each in settled), *ended),
             condition=AllOf(
                 (
                     Missing(name),

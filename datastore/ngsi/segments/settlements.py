@@ -72,8 +72,12 @@ class SettlementQueue:
 
     @contextmanager
     def joining(self, places: set[ServicePathKey]) -> Iterator[list[Settlement]]:
-        """Settlements of these service paths alone, which the block commits unless it fails."""
-        joining = [each for each in self._waiting if _may_join(each, places)][:MAX_JOINING]
+        """Settlements of these service paths alone, which the block commits unless it fails.
+
+        One of each segment: a process that took over its own run holds its segments twice.
+        """
+        free = {each.settlement.segment: each for each in self._waiting if _may_join(each, places)}
+        joining = list(free.values())[:MAX_JOINING]
         for each in joining:
             each.is_joining = True
         try:

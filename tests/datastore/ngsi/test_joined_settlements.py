@@ -18,6 +18,7 @@ from penstock.datastore.ngsi.segments.settlements import MAX_JOINING, Settlement
 from penstock.datastore.ngsi.segments.writer import MAX_OPEN
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.instrumentation import MeteredTable
+from tests.datastore.ngsi.run_totals import RunTotals
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification, wait_until_released
 from tests.datastore.ngsi.test_points_of_death import JOINING, LEASE, is_stored
 from tests.datastore.ngsi.test_sink import accept, runs
@@ -118,6 +119,32 @@ async def test_a_settlement_that_another_server_made_is_left_out_of_the_commit(
         await accept_and_store(sink, "car3", "car4")
         assert len(sink.loader.open_runs) == 1
     assert await world.recount() == settled_of(4)
+    assert await faults(world.context.table) == []
+
+
+@on_sqlite
+async def test_a_server_that_took_over_its_own_run_settles_each_segment_once(
+    world: SinkWorld,
+) -> None:
+    """It holds the segment twice, and the run may end before the second settlement joins."""
+    watch = Watch()
+    async with world.open_sink(JOINING, **shared_with(watch)) as sink:
+        segments = sink.committer.segments
+        await accept_and_store(sink, "car1", "car2")
+        watch.move(timedelta(seconds=LEASE + 1))
+        assert await sink.take_over_runs() == 1
+        await until(partial(is_stored, sink))
+        assert len(segments.settlements) == 2
+        await accept_and_store(sink, "car3", "car4")
+        await until(lambda: bool(segments.ended))
+        await accept_and_store(sink, "car5")
+        assert not segments.ended
+        await accept_and_store(sink, "car6")
+        assert len(segments.settlements) == 1
+    assert await world.recount() == settled_of(6)
+    totals = RunTotals.of(await runs(sink))
+    assert totals.adds_up
+    assert totals.ingested == settled_of(6)
     assert await faults(world.context.table) == []
 
 
