@@ -18,6 +18,7 @@ from penstock.datastore.moving.blobs import FileLine, read_blob
 from penstock.datastore.moving.bucket_names import BucketNames, rename_buckets
 from penstock.datastore.moving.export import FILES_AT_ONCE, MovableStore, Progress, wait_for_all
 from penstock.datastore.moving.row_lines import decode_row, decode_sample
+from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
 from penstock.datastore.moving.secrets_of_users import SecretCarrier
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.table.items import load
@@ -53,7 +54,8 @@ class NotEmpty(BadArgument):
 class Import:
     """One import, or the rest of one.
 
-    Without `into_existing`, a table with rows is refused, unless they are of this import.
+    Without `into_existing`, a table with rows is refused, unless they are of this import. With it,
+    those that tell of samples are removed.
     """
 
     store: MovableStore
@@ -109,7 +111,9 @@ class Import:
         found = (await self.store.table.get([key], consistent=True)).items.get(key)
         if found is not None:
             return [str(name) for name in _list_of(found.get("parts"))]
-        if not self.into_existing and await self._has_rows():
+        if self.into_existing:
+            await self._remove_rows_of_samples()
+        elif await self._has_rows():
             raise NotEmpty("The table has rows. Choose an empty one, or give --into-existing.")
         await self._note(manifest, [])
         return []
@@ -122,6 +126,18 @@ class Import:
                 return True
             if page.last is None:
                 return False
+            after = page.last
+
+    async def _remove_rows_of_samples(self) -> None:
+        """Remove what rows tell of samples, which need not hold with those of the archive."""
+        after = None
+        while True:
+            page = await self.store.table.scan(Scan(after=after))
+            old = [key_of(item) for item in page.items if str(item["pk"]).startswith(OF_SAMPLES)]
+            for batch in _batches(old):
+                await self.store.table.write([*map(Delete, batch)])
+            if page.last is None:
+                return
             after = page.last
 
     async def _note(self, manifest: Manifest, done: Sequence[str]) -> None:

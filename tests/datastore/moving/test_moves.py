@@ -126,6 +126,10 @@ async def test_an_import_that_is_killed_again_and_again_goes_on(
         assert await read_everything(second) == before
 
 
+TELLING = ("NH", "NL")
+"""The beginnings of the keys of rows that tell of samples: kept hours, and latest samples."""
+
+
 async def test_an_import_into_a_table_with_rows_is_refused_unless_told(tmp_path: Path) -> None:
     async with open_empty("sqlite", tmp_path) as first, open_empty("sqlite", tmp_path) as second:
         await furnish_little(first)
@@ -137,7 +141,10 @@ async def test_an_import_into_a_table_with_rows_is_refused_unless_told(tmp_path:
         assert await read_everything(second) == before
 
         for _ in range(2):
+            # They tell of the samples that were there.
+            await second.table.write([Put({"pk": f"{name}:s", "sk": name}) for name in TELLING])
             await run_import(second, tmp_path / "archive", into_existing=True)
+            assert await rows_of_samples(second) == []
             wanted = await read_everything(first)
             assert await read_everything(second) == replace(wanted, rows=before.rows | wanted.rows)
 
