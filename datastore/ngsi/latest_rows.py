@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from penstock.datastore.errors import ForeignTable, RequestRefused, Unavailable, Unreadable
@@ -44,6 +45,9 @@ ENTRY_PREFIX: Final = "key:"
 
 MAX_ENTRIES: Final = 64
 """The entries of a row; its condition is an expression, which has 4 KB at most."""
+
+MAX_NAME_BYTES: Final = 256
+"""The longest name with an entry: rows of 100 entities fit into a transaction, which has 4 MB."""
 
 MAX_KNOWN: Final = 100_000
 """The entries that a process remembers, some 30 MB."""
@@ -186,7 +190,7 @@ class LatestRows:
             if row.name in joined.refused:
                 self._forget(row.name)
             else:
-                self._remember(row.name, row.entries, joined.forgotten)
+                self._remember_raised(row, joined.forgotten)
 
     async def raise_rows(self, plan: RaisePlan) -> None:
         """Raise the rows of a plan, 100 in a transaction, before their samples are stored."""
@@ -213,7 +217,7 @@ class LatestRows:
                 self._forget(row.name)
             raise
         for row in rows:
-            self._remember(row.name, {**(row.standing or {}), **row.entries}, forgotten)
+            self._remember_raised(row, forgotten)
 
     async def _read(self, names: Sequence[EntityName]) -> dict[EntityName, Attributes]:
         keys = {name: row_key(name) for name in names}
@@ -287,6 +291,10 @@ class LatestRows:
     def _forget(self, name: EntityName) -> None:
         self._size -= len(self._known.pop(name, {}))
 
+    def _remember_raised(self, row: RowRaise, forgotten: int) -> None:
+        """Remember a raised row whole: it may have been forgotten meanwhile."""
+        self._remember(row.name, {**(row.standing or {}), **row.entries}, forgotten)
+
     def _remember(self, name: EntityName, entries: Entries, forgotten: int) -> None:
         """Remember entries that a row has, unless some may have been removed since."""
         if forgotten != self._forgotten:
@@ -332,12 +340,11 @@ def _entries_of(row: Attributes) -> dict[str, str]:
 
 def _later_keys(keys: Entries, standing: Entries) -> dict[str, str]:
     """The keys that are later than the entries of a row, and new ones while it has room."""
-    room = MAX_ENTRIES - len(standing)
-    later: dict[str, str] = {}
-    for attribute, key in keys.items():
-        entry = standing.get(attribute)
-        if entry is None:
-            room -= 1
-        if (entry is None and room >= 0) or (entry is not None and entry < key):
-            later[attribute] = key
+    later = {name: key for name, key in keys.items() if name in standing and standing[name] < key}
+    new = (name for name in keys if name not in standing and _has_short_name(name))
+    later |= {name: keys[name] for name in islice(new, max(MAX_ENTRIES - len(standing), 0))}
     return later
+
+
+def _has_short_name(attribute: str) -> bool:
+    return len(attribute.encode()) <= MAX_NAME_BYTES

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import PenstockError, RequestRefused, Unavailable
+from penstock.datastore.errors import LimitExceeded, PenstockError, RequestRefused, Unavailable
 from penstock.datastore.ngsi.catalog import EntityName
 from penstock.datastore.ngsi.destinations import TableKey
 from penstock.datastore.ngsi.directory import Attribute, series_partition
@@ -64,10 +64,14 @@ class LatestReader:
         return found
 
     async def _get_batch(self, keys: Sequence[TableKey]) -> Mapping[TableKey, Attributes]:
-        """Get up to 100 samples; none if a table is not there, does not answer, or refuses it."""
+        """Get up to 100 samples; none if a table is not there, does not answer, or refuses it.
+
+        Nor if a key is longer than any table has: the directory lists such a series, whose samples
+        became dead letters.
+        """
         try:
             return await self.series.get_items(keys)
-        except (RequestRefused, Unavailable):
+        except (LimitExceeded, RequestRefused, Unavailable):
             return {}
 
     async def _read(

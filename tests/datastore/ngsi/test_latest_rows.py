@@ -13,17 +13,18 @@ import pytest
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import PenstockError, RequestRefused, Unavailable
+from penstock.datastore.errors import LimitExceeded, PenstockError, RequestRefused, Unavailable
 from penstock.datastore.ngsi import latest_rows
 from penstock.datastore.ngsi.catalog import EntityName
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, TableItem, TableKey
-from penstock.datastore.ngsi.directory import Directory
-from penstock.datastore.ngsi.latest_rows import LatestRows, row_key
-from penstock.datastore.ngsi.options import BatchingOptions
+from penstock.datastore.ngsi.directory import Attribute, Directory, Entity
+from penstock.datastore.ngsi.latest_rows import MAX_NAME_BYTES, LatestRows, row_key
+from penstock.datastore.ngsi.options import BatchingOptions, Persistence
 from penstock.datastore.ngsi.reading.series import Sample
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.store import Store
+from penstock.datastore.table.commit import commit
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.port import Attributes, Delete, Key, Operation, Update
 from tests.datastore.ngsi.latest_checks import check_latest, list_series
@@ -225,6 +226,25 @@ async def test_a_server_that_does_not_know_a_row_pays_for_it_once(world: SinkWor
     assert await entries(world) == {"key:speed": "4", "key:oil": "3", "key:gear": "4"}
 
 
+@on_sqlite
+async def test_a_row_that_was_forgotten_during_its_commit_is_remembered_whole(
+    world: SinkWorld,
+) -> None:
+    """Else a later sample of another attribute is taken for the first one."""
+    metered = MeteredTable(world.context.table)
+    access = Access(metered, SUPER, Clock(), Budget())
+    rows = LatestRows(Directory(access), world.context.destinations)
+    await rows.raise_rows(await rows.plan({CAR: {"speed": "0", "oil": "1"}}))
+    joined, refused = (rows.join_commit([event("t", at=AT + n)], room=9) for n in range(2))
+    await commit(metered, joined.writes)
+    refused.refused.add(CAR)
+    rows.note_commit(refused)
+    rows.note_commit(joined)
+    metered.units.calls = 0
+    await rows.raise_rows(await rows.plan({CAR: {"oil": "1"}}))
+    assert metered.units.calls == 0
+
+
 @without_moto
 async def test_a_late_sample_writes_no_row(world: SinkWorld) -> None:
     watch, seen = Watch(), RowWrites(world.context.table)
@@ -294,6 +314,17 @@ async def test_a_row_has_so_many_entries_and_others_are_queried(world: SinkWorld
 
 
 @on_sqlite
+async def test_attributes_with_long_names_have_no_entry_and_are_queried(world: SinkWorld) -> None:
+    """A row that such names fill might not fit into the transaction of a commit."""
+    names = ["n" * MAX_NAME_BYTES, "é" * (MAX_NAME_BYTES // 2 + 1)]
+    async with world.open_sink() as sink:
+        await accept(sink, car("car1", **dict.fromkeys(names, 1)))
+        await world.wait_until_settled()
+    assert [*await entries(world)] == [f"key:{names[0]}"]
+    assert await check(world) == 1
+
+
+@on_sqlite
 async def test_a_process_remembers_so_many_entries(
     world: SinkWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,6 +351,20 @@ async def test_what_may_not_be_read_in_batches_is_queried(world: SinkWorld, refu
     found = await notified.latest.many(series)
     assert [each.text for each in found if isinstance(each, Sample)] == ["2"] * 3
     assert notified.units.calls == (2 + 3 if refused == "get" else 2)
+
+
+@on_sqlite
+async def test_a_series_whose_keys_are_too_long_fails_alone(world: SinkWorld) -> None:
+    """The directory lists it, and its row names a sample, which became a dead letter."""
+    await notify(world, 1, 2)
+    path, name = "/" + "/".join(["p" * 50] * 10), ":" * MAX_NAME_BYTES
+    entity = Entity("vehicles", path, "i" * 900, "car")
+    long = Attribute(entity, name, "Number", ((Persistence.ROW, "t"),))
+    rows = LatestRows(reader(world).directory, world.context.destinations)
+    await rows.raise_rows(await rows.plan({EntityName(**entity.key_values): {name: "9"}}))
+    found = await reader(world).latest.many([*await list_series(reader(world)) * 3, long])
+    assert [each.text for each in found if isinstance(each, Sample)] == ["2"] * 3
+    assert isinstance(found[3], LimitExceeded)
 
 
 @on_sqlite
