@@ -14,8 +14,8 @@ all: .venv/serving pages ## build what serving needs: the packages and the pages
 serve: all ## start the server on loopback with the embedded store and sample data
 	@exec $(BIN)/penstock serve $(if $(PORT),--port $(PORT))
 
-# Twice two processors: three workers leave a quarter of their time unused, for tests also wait.
-WORKERS ?= 4
+# One more than two processors: for a quarter of their time the tests wait.
+WORKERS ?= 3
 
 # The types are checked beside the first tests, which leave a processor free.
 define run_tests
