@@ -105,9 +105,10 @@ def normalisation_problem(text: str, maximum: int) -> str | None:
 def growth_problem(text: str) -> str | None:
     """Describe why the normal form of a text, which may be made again and again, is far longer.
 
-    There are signs that stand for eighteen letters.
+    There are signs that stand for eighteen letters. A text that takes long to normalise is not
+    looked at: it is refused for that.
     """
-    if text.isascii() or len(text) > LONGEST_NAME:
+    if text.isascii() or normalisation_problem(text, LONGEST_NAME):
         return None
     if len(comparison_form(text)) > max(SHORT_TEXT, MAX_GROWTH * len(text)):
         return "has too many characters that stand for several letters"

@@ -522,3 +522,13 @@ def test_a_joiner_that_joins_nothing_is_refused(name: str) -> None:
 
 def test_tags_of_files_lose_their_invisible_characters() -> None:
     assert replace_unprintable("a\u202eb\u200bc\ufeff\x00d") == "abc d"
+
+
+def test_the_growth_of_a_text_that_takes_long_to_normalise_is_not_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_text: str) -> str:
+        raise AssertionError
+
+    monkeypatch.setattr(text, "comparison_form", refuse)
+    assert text.growth_problem("a" + "\u0323\u0301" * 1_250) is None
