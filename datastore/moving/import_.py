@@ -5,7 +5,7 @@ Writing a part again changes nothing, so an import that was killed goes on.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
@@ -24,7 +24,7 @@ from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import IMPORT, SCHEMA_MARKER, SECRET
 from penstock.datastore.table.limits import WRITE_OPERATIONS
-from penstock.datastore.table.port import Delete, Item, Put, Scan, Update, key_of
+from penstock.datastore.table.port import Attributes, Delete, Item, Put, Scan, Update, key_of
 from penstock.datastore.table.schema_marker import SchemaMarker, raise_minimums
 
 WRITES_AT_ONCE: Final = 32
@@ -119,23 +119,23 @@ class Import:
         return []
 
     async def _has_rows(self) -> bool:
-        after = None
-        while True:
-            page = await self.store.table.scan(Scan(after=after))
-            if any(not str(item["pk"]).startswith(_ROOM) for item in page.items):
+        async for items in self._scan_pages():
+            if any(not str(item["pk"]).startswith(_ROOM) for item in items):
                 return True
-            if page.last is None:
-                return False
-            after = page.last
+        return False
 
     async def _remove_rows_of_samples(self) -> None:
         """Remove what rows tell of samples, which need not hold with those of the archive."""
+        async for items in self._scan_pages():
+            old = [key_of(item) for item in items if str(item["pk"]).startswith(OF_SAMPLES)]
+            for batch in _batches(old):
+                await self.store.table.write([*map(Delete, batch)])
+
+    async def _scan_pages(self) -> AsyncIterator[Sequence[Attributes]]:
         after = None
         while True:
             page = await self.store.table.scan(Scan(after=after))
-            old = [key_of(item) for item in page.items if str(item["pk"]).startswith(OF_SAMPLES)]
-            for batch in _batches(old):
-                await self.store.table.write([*map(Delete, batch)])
+            yield page.items
             if page.last is None:
                 return
             after = page.last
