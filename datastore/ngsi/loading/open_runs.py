@@ -10,7 +10,6 @@ from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import DeadEvent, Refusal
 from penstock.datastore.ngsi.intake.in_flight import EventAmount, ServiceAmounts
 from penstock.datastore.ngsi.rows import Event, item_count
-from penstock.datastore.ngsi.run_counts import PERSISTED
 from penstock.datastore.ngsi.segments.shared_runs import Segment
 
 
@@ -49,11 +48,6 @@ class OpenRun:
     @property
     def run(self) -> Run:
         return self.segment.run
-
-    @property
-    def was_settled(self) -> bool:
-        """Whether its events were settled before: the run is being loaded again."""
-        return PERSISTED in (self.run.counts or {})
 
     @property
     def dead_places(self) -> int:

@@ -35,7 +35,7 @@ from penstock.datastore.ngsi.options import BatchingOptions
 from penstock.datastore.ngsi.reading.series import milliseconds_of
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_counts import count_segment, show_counts
-from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun
+from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun, was_loaded
 from penstock.datastore.table.commit import commit
 
 CONCURRENT_RECORDS: Final = 8
@@ -348,9 +348,9 @@ class RunLoader:
         ledger, run = self.committer.run_log, opened.run
         if opened.segment.shared is not None:
             await self._settle_segment(opened, opened.segment.shared)
-        elif opened.was_settled and opened.dead:
+        elif was_loaded(run) and opened.dead:
             await ledger.mark_failed(run, opened.dead[0].reason)
-        elif opened.was_settled:
+        elif was_loaded(run):
             await ledger.mark_loaded(run, {}, [])
         else:
             letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)

@@ -49,11 +49,6 @@ class SharedRun:
     def is_done(self) -> bool:
         return self.sealed and self.open == 0
 
-    @property
-    def was_loaded(self) -> bool:
-        """Whether all its segments were settled before: the run is being loaded again."""
-        return PERSISTED in (self.run.counts or {})
-
     def note_settled(self, segment: "Segment", dead: int) -> None:
         """Count a segment that is settled; `dead` has a bit for the place of each dead event."""
         content, named = segment.content, segment.named
@@ -94,6 +89,11 @@ class Segment:
     def named(self) -> OpenSegment:
         """The segment as rows of counts name it."""
         return OpenSegment(self.shard, self.id, run_mark(self.run))
+
+
+def was_loaded(run: Run) -> bool:
+    """Whether all segments of a run were settled before: it is being loaded again."""
+    return PERSISTED in (run.counts or {})
 
 
 def segment_stem(folder: str, id: str, shard: int) -> str:

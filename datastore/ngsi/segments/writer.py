@@ -30,7 +30,12 @@ from penstock.datastore.ngsi.run_log import RunLog, run_mark
 from penstock.datastore.ngsi.segment_notes import LAST_HOUR, OpenSegment
 from penstock.datastore.ngsi.segments.segment_files import SegmentContent, SegmentFiles, stems_of
 from penstock.datastore.ngsi.segments.settlements import SettlementQueue
-from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun, segment_in
+from penstock.datastore.ngsi.segments.shared_runs import (
+    Segment,
+    SharedRun,
+    segment_in,
+    was_loaded,
+)
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.port import Attributes
 
@@ -272,7 +277,7 @@ class SegmentWriter:
         is_open, dead = named.is_named_by(row), named.dead_if_settled(row)
         settled = not is_open
         segment = Segment(named.id, shared.run, named.shard, content, shared, settled)
-        if is_open or shared.was_loaded:
+        if is_open or was_loaded(shared.run):
             return segment
         if dead is not None:
             shared.note_settled(segment, dead)
