@@ -125,6 +125,7 @@ class JoinedRaises:
 
     def _leave_out(self, name: EntityName, _standing: Item | None) -> Write:
         self.refused.add(name)
+        # In the place of a write stands another one: this holds whatever the row is.
         return Write(Check(row_key(name), AnyOf((Exists(), Missing()))))
 
 

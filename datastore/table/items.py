@@ -117,7 +117,7 @@ class EncodedItem(Mapping[str, Value]):
         return self._text
 
     def in_partition(self, pk: str) -> "EncodedItem":
-        """The same row as one of another partition."""
+        """The same row as one of another partition; its text stays that of this one."""
         return type(self)(Key(pk, self.key.sk), self._text)
 
     @abstractmethod
