@@ -52,6 +52,18 @@ async def work_on_names(session: Session, count: int, work: Callable[[], T]) -> 
     return await run_in_request_thread(lambda _: work(), session.payer)
 
 
+async def _describe_with_notes(
+    session: Session,
+    things: Sequence[T],
+    key: Callable[[T], ThingKey],
+    describe: Callable[[T, Annotation], Fields],
+) -> list[Fields]:
+    """Describe things whose keys are made of their names, with their annotations."""
+    keys = await work_on_names(session, len(things), lambda: list(map(key, things)))
+    kept = await annotations_of(session, keys)
+    return await work_on_names(session, len(things), lambda: list(map(describe, things, kept)))
+
+
 async def song_elements(session: Session, tracks: Sequence[Audio]) -> list[Fields]:
     """Describe tracks, with one batch of reads of their annotations."""
     kept = await annotations_of(session, [(Kind.AUDIO, track.id) for track in tracks])
@@ -112,17 +124,15 @@ async def album_elements(session: Session, albums: Sequence[Album]) -> list[Fiel
     """Describe albums; the first track of each tells when the album came."""
     first = await session.audio.browsing.first_tracks([album.id for album in albums])
 
-    def place_all() -> list[ThingKey]:
-        return [(Kind.ALBUM, names.album_place_of(album)) for album in albums]
+    def describe(found: tuple[Album, str | None], note: Annotation) -> Fields:
+        album, track = found
+        return album_element(album, "" if track is None else time_of_id(track), note)
 
-    kept = await annotations_of(session, await work_on_names(session, len(albums), place_all))
-    return await work_on_names(
+    return await _describe_with_notes(
         session,
-        len(albums),
-        lambda: [
-            album_element(album, "" if track is None else time_of_id(track), note)
-            for album, track, note in zip(albums, first, kept, strict=True)
-        ],
+        list(zip(albums, first, strict=True)),
+        lambda found: (Kind.ALBUM, names.album_place_of(found[0])),
+        describe,
     )
 
 
@@ -149,20 +159,13 @@ def album_element(album: Album, created: str, note: Annotation) -> Fields:
 
 async def artist_elements(session: Session, artists: Sequence[Artist]) -> list[Fields]:
     """Describe artists, with one batch of reads of their annotations."""
-
-    def place_all() -> list[ThingKey]:
-        return [(Kind.ARTIST, names.artist_place(artist.name)) for artist in artists]
-
-    kept = await annotations_of(session, await work_on_names(session, len(artists), place_all))
-    return await work_on_names(
+    return await _describe_with_notes(
         session,
-        len(artists),
-        lambda: [
-            _without_empty(
-                {**artist_element(artist), "starred": note.favourite_at, "userRating": note.rating}
-            )
-            for artist, note in zip(artists, kept, strict=True)
-        ],
+        artists,
+        lambda artist: (Kind.ARTIST, names.artist_place(artist.name)),
+        lambda artist, note: _without_empty(
+            {**artist_element(artist), "starred": note.favourite_at, "userRating": note.rating}
+        ),
     )
 
 
