@@ -45,6 +45,8 @@ ASK = """async ([query, variables]) => {
   return answer.json();
 }"""
 CONCRETE = "sap:concrete:00144"
+SAP_PIPELINES = "/?name=sap%3A"
+"""The list in which CONCRETE stays on the first page, whatever pipelines other tests create."""
 LISTS = ("/", "/calculations", "/datasets", "/metrics", "/executions?group=%2F")
 HEADER = "Date,Activity,Emission factor"
 GOOD_ROW = "2/2/21,2.5,4"

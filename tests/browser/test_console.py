@@ -15,6 +15,7 @@ from tests.browser.console import (
     BAD_ROW,
     CONCRETE,
     GOOD_ROW,
+    SAP_PIPELINES,
     ask,
     assert_quiet,
     documents,
@@ -43,7 +44,7 @@ TAGS_UNDER_NAME = """query($name: NameFilter!) {
 
 
 async def test_pipelines_are_found_by_tags_and_the_address_keeps_the_search(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await open_console(visit, SAP_PIPELINES)
     await expect(page).to_have_title("Pipelines · Penstock")
     facets = page.get_by_role("complementary", name="Tags")
     await facets.locator("summary", has_text="material").click()
@@ -54,7 +55,7 @@ async def test_pipelines_are_found_by_tags_and_the_address_keeps_the_search(visi
     await expect(pills).to_have_text("material energy/gas")
     shown = page.get_by_role("region", name="Pipelines").get_by_role("listitem")
     await expect(shown.filter(has_text="concrete")).to_have_count(0)
-    await expect(shown.filter(has_text="manual-upload:gas:00146")).to_have_count(1)
+    await expect(shown.filter(has_text="sap:gas:00132")).to_have_count(1)
     await expect(page.get_by_text(re.compile(r"This search cost \d+ units"))).to_be_visible()
     await page.reload()
     await expect(pills).to_have_text("material energy/gas")
@@ -363,7 +364,7 @@ async def test_a_dataset_shows_its_columns_and_gives_its_file(visit: Visit) -> N
 
 
 async def test_requests_name_documents_by_their_digests(visit: Visit) -> None:
-    await open_console(visit)
+    await open_console(visit, SAP_PIPELINES)
     await expect(visit.page.get_by_role("link", name=CONCRETE)).to_be_visible()
     own = documents()
     assert visit.queries
@@ -407,7 +408,7 @@ class HeldNews:
 async def test_a_first_visit_loads_and_asks_little(visit: Visit) -> None:
     news = HeldNews()
     await visit.context.route_web_socket("**/graphql", news.begin)
-    page = await open_console(visit)
+    page = await open_console(visit, SAP_PIPELINES)
     await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
     expected = ["CataloguePipelines", "FacetKeys", "Viewer"]
     await until(lambda: {*map(operation_of, visit.queries)} >= {*expected})

@@ -18,6 +18,7 @@ from tests.browser.console import (
     FOCUSED_NAME,
     RULES_OF_COLOURS,
     RULES_OF_PLACES,
+    SAP_PIPELINES,
     ask,
     assert_quiet,
     find_faults,
@@ -102,7 +103,7 @@ def test_a_theme_changes_nothing_but_colours() -> None:
 
 
 async def test_axe_finds_a_faint_text_in_the_dark(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await open_console(visit, SAP_PIPELINES)
     await page.emulate_media(color_scheme="dark")
     await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
     assert await find_faults(page, RULES_OF_COLOURS) == []
@@ -112,7 +113,7 @@ async def test_axe_finds_a_faint_text_in_the_dark(visit: Visit) -> None:
 
 
 async def test_what_the_pointer_rests_on_can_be_read_in_each_theme(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await open_console(visit, SAP_PIPELINES)
     await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
     tones = sorted(set(re.findall(r"\.button\.(\w+)", STYLES.read_text(encoding="utf-8"))))
     assert {"primary", "danger", "quiet"} <= set(tones)
@@ -243,7 +244,7 @@ async def test_the_chosen_theme_is_kept(visit: Visit) -> None:
 
 
 async def test_the_keyboard_alone_finds_a_pipeline_and_opens_it(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await open_console(visit, SAP_PIPELINES)
     await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
     await page.keyboard.press("Tab")
     assert await page.evaluate(FOCUSED_NAME) == "To the screen"
@@ -441,7 +442,7 @@ async def test_a_token_that_is_not_accepted_leads_back_to_the_sign_in(visit: Vis
 
 
 async def test_another_identity_sees_what_its_roles_allow(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await open_console(visit, SAP_PIPELINES)
     await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
     id = await pipeline_id(page)
     await page.get_by_label("Act as").select_option(label="contributor of /usa/northwest")
@@ -453,7 +454,7 @@ async def test_another_identity_sees_what_its_roles_allow(visit: Visit) -> None:
     await go_to(visit, path_of("pipelines", id, "/edit"))
     denied = page.get_by_role("heading", name=f"You may not change {CONCRETE}")
     await expect(denied).to_be_visible()
-    await go_to(visit, "/")
+    await go_to(visit, SAP_PIPELINES)
     await page.get_by_label("Act as").select_option(label="reader of /eu")
     await expect(page.get_by_role("link", name=CONCRETE)).to_have_count(0)
     await expect(page.get_by_role("link", name="New pipeline")).to_have_count(0)

@@ -12,6 +12,7 @@ from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_de
 from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import (
     CONCRETE,
+    SAP_PIPELINES,
     ask,
     assert_quiet,
     find_faults,
@@ -214,7 +215,7 @@ async def test_a_stranger_s_token_shows_nothing_and_says_so(visit: Visit) -> Non
 
 
 async def test_a_slow_network_shows_words_and_then_the_screen(visit: Visit) -> None:
-    page = await open_console(visit)
+    page = await open_console(visit, SAP_PIPELINES)
     scripts, answers = await held_answers(page, "**/*.js"), await held_answers(page)
     await page.reload(wait_until="commit")
     await expect(page.get_by_text("Loading the console…")).to_be_visible()
@@ -234,8 +235,9 @@ async def test_a_slow_network_shows_words_and_then_the_screen(visit: Visit) -> N
 
 
 async def test_without_a_network_what_is_seen_stays_and_it_goes_on_later(visit: Visit) -> None:
-    page = await open_console(visit)
-    await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
+    page = await open_console(visit, SAP_PIPELINES)
+    for listed in (CONCRETE, "sap:steel:00140"):
+        await expect(page.get_by_role("link", name=listed)).to_be_visible()
     await visit.context.set_offline(True)
     await page.get_by_label("Name begins with").fill("sap:conc")
     note = page.get_by_role("alert").filter(has_text="The server cannot be reached")
@@ -243,7 +245,7 @@ async def test_without_a_network_what_is_seen_stays_and_it_goes_on_later(visit: 
     await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
     await visit.context.set_offline(False)
     await expect(note).to_have_count(0)
-    await expect(page.get_by_role("link", name="manual-upload:gas:00146")).to_have_count(0)
+    await expect(page.get_by_role("link", name="sap:steel:00140")).to_have_count(0)
     await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
 
 
