@@ -3,6 +3,8 @@
 The keys of a table cannot be changed, and without ours a series cannot be read by time. New samples
 go to the copy from the first moment on. The other table stays as it is. Copying an item again
 changes nothing, so an adoption that was cut short goes on, and one that is done may be repeated.
+What was copied and left out before it was cut short is a part of its result, and it goes on for the
+same service only: for another one, nothing has been copied yet.
 No sample takes the place of another: where a key is taken, the next one gets a longer key.
 """
 
@@ -38,6 +40,7 @@ from penstock.datastore.table.layout import ADOPTION
 from penstock.datastore.table.port import (
     Attributes,
     Compare,
+    Condition,
     ConditionFailed,
     Item,
     Key,
@@ -49,6 +52,17 @@ from penstock.datastore.table.port import (
 )
 
 MAX_LISTED: Final = 100
+MAX_REASON: Final = 500
+"""Characters of a reason; all that are listed fit into the row of the adoption."""
+
+_AFTER, _SERVICE, _COPIED, _UNREADABLE, _REASONS = _PROGRESS = (
+    "after",
+    "service",
+    "copied",
+    "unreadable",
+    "reasons",
+)
+"""The attributes of a note of progress: where to go on, for whom, and what came before."""
 
 _NEEDS_BUCKET: Final = (
     "its values do not fit into an item, and PENSTOCK_BUCKET names no bucket for them."
@@ -60,15 +74,32 @@ class AdoptionResult:
     """The items that were copied, or would be, and those that are left out, with the reasons."""
 
     table: str
+    service: str
     copied: int = 0
     unreadable: int = 0
     reasons: list[str] = field(default_factory=list)
+
+    def progress(self) -> Item:
+        """Return what a note of progress holds, beside the position."""
+        return {
+            _SERVICE: self.service,
+            _COPIED: self.copied,
+            _UNREADABLE: self.unreadable,
+            _REASONS: list(self.reasons),
+        }
+
+    def go_on(self, noted: Attributes) -> None:
+        """Begin with what was copied and left out until a note."""
+        self.copied = int(str(noted.get(_COPIED, 0)))
+        self.unreadable = int(str(noted.get(_UNREADABLE, 0)))
+        reasons = noted.get(_REASONS)
+        self.reasons = list(map(str, reasons)) if isinstance(reasons, list) else []
 
     def leave_out(self, label: str, reason: str) -> None:
         """Count an item that is not copied, and list it."""
         self.unreadable += 1
         if len(self.reasons) < MAX_LISTED:
-            self.reasons.append(f"{label}: {reason}")
+            self.reasons.append(f"{label}: {reason}"[:MAX_REASON])
 
 
 class PlacedSamples(NamedTuple):
@@ -96,17 +127,18 @@ class TableAdopter:
         if another process adopts it as well.
         """
         await self._check_foreign(name)
-        result = AdoptionResult(adopted_name(name))
-        after = None if dry_run else await self._begin(name, result.table)
+        result = AdoptionResult(adopted_name(name), service)
+        after = None if dry_run else await self._begin(name, result)
         while True:
             page, following = await self.destinations.scan_page(name, after)
             samples = self._read_page(service, name, page, result)
             if not dry_run:
                 placed = await self._place(samples, result)
                 await self._copy(service, name, placed, result.table)
-                await self._note_position(name, after, following)
                 samples = placed.samples
             result.copied += len(samples)
+            if not dry_run:
+                await self._note_position(name, after, following, result)
             for _ in page:
                 progress()
             if following is None:
@@ -122,24 +154,37 @@ class TableAdopter:
             return
         raise BadArgument(f"The table {name} has our own keys: there is nothing to adopt.")
 
-    async def _begin(self, name: str, target: str) -> Raw | None:
+    async def _begin(self, name: str, result: AdoptionResult) -> Raw | None:
         """Send new samples to the target, and return where an adoption was cut short."""
-        await self.destinations.create(target)
-        item: Item = {**ADOPTION.item(table=name), "movedTo": target}
+        await self.destinations.create(result.table)
+        item: Item = {**ADOPTION.item(table=name), "movedTo": result.table}
         found = (await self.table.get([key_of(item)], consistent=True)).items.get(key_of(item))
         if found is None:
             await self.table.write([Put({**item, "startedAt": self.clock.timestamp()})])
             return None
-        return _position_of(found)
+        after = found.get(_AFTER)
+        if not isinstance(after, str):
+            return None
+        if found.get(_SERVICE) == result.service:
+            result.go_on(found)
+            position: Raw = json.loads(after)
+            return position
+        await self._note(name, Compare(_AFTER, "=", after), {})
+        return None
 
-    async def _note_position(self, name: str, before: Raw | None, after: Raw | None) -> None:
+    async def _note_position(
+        self, name: str, before: Raw | None, after: Raw | None, result: AdoptionResult
+    ) -> None:
         """Note where to go on, unless another process noted it first: only one goes on then."""
-        row = ADOPTION.key(table=name)
-        as_read = Missing("after") if before is None else Compare("after", "=", json.dumps(before))
-        noted = (
-            Update(key=row, remove=("after",), condition=as_read)
-            if after is None
-            else Update(key=row, set={"after": json.dumps(after)}, condition=as_read)
+        as_read = Missing(_AFTER) if before is None else Compare(_AFTER, "=", json.dumps(before))
+        position = {} if after is None else {_AFTER: json.dumps(after), **result.progress()}
+        await self._note(name, as_read, position)
+
+    async def _note(self, name: str, as_read: Condition, position: Item) -> None:
+        """Note a position in the place of the one that was read; without one, none is left."""
+        forgotten = () if position else _PROGRESS
+        noted = Update(
+            key=ADOPTION.key(table=name), set=position, remove=forgotten, condition=as_read
         )
         try:
             await self.table.transact([noted])
@@ -238,9 +283,3 @@ def _places(service: str, samples: Iterable[AdoptedSample]) -> list[SeriesPlace]
     }
     # The type of an attribute may differ from item to item: the directory lists one of them.
     return list({place._replace(attribute_type=""): place for place in sorted(found)}.values())
-
-
-def _position_of(found: Attributes) -> Raw | None:
-    text = found.get("after")
-    position: Raw | None = json.loads(text) if isinstance(text, str) else None
-    return position

@@ -280,6 +280,21 @@ async def test_adopting_again_copies_what_came_since_and_nothing_twice(
     assert await count_items(destinations._client, first.table) == 2
 
 
+async def begin_adoption(
+    world: SinkWorld, destinations: DynamoDBDestinations, table: str, service: str
+) -> None:
+    """Adopt pages of a table, and be cut short in the third."""
+    scanned: list[int] = []
+
+    def fail_in_the_third_page() -> None:
+        scanned.append(1)
+        if len(scanned) == 7:
+            raise Unavailable("cut short")
+
+    with pytest.raises(Unavailable, match="cut short"):
+        await adopt(world, destinations, table, service, progress=fail_in_the_third_page)
+
+
 async def test_an_adoption_that_was_cut_short_goes_on(
     world: SinkWorld, destinations: DynamoDBDestinations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,19 +303,51 @@ async def test_an_adoption_that_was_cut_short_goes_on(
     rows = [{**ROW, "recvTime": f"2015-04-20T13:16:15.{n}Z"} for n in range(10)]
     await put_items(destinations._client, table, *rows)
     monkeypatch.setattr("penstock.datastore.ngsi.dynamodb_destinations.SCAN_PAGE", 3)
+    await begin_adoption(world, destinations, table, service)
     scanned: list[int] = []
-
-    def fail_in_the_third_page() -> None:
-        scanned.append(1)
-        if len(scanned) == 7:
-            raise Unavailable("cut short")
-
-    with pytest.raises(Unavailable):
-        await adopt(world, destinations, table, service, progress=fail_in_the_third_page)
-    result = await adopt(world, destinations, table, service)
-    assert result.copied < 10
+    result = await adopt(world, destinations, table, service, progress=lambda: scanned.append(1))
+    assert len(scanned) < 10
+    assert (result.copied, result.unreadable) == (10, 0)
     assert await count_items(destinations._client, result.table) == 10
     assert len(await samples(world, service)) == 10
+
+
+async def test_an_adoption_that_goes_on_lists_what_was_left_out_before(
+    world: SinkWorld, destinations: DynamoDBDestinations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    rows = [{**ROW, "fiwareServicePath": f"/{n}" + "é" * 100_000} for n in range(10)]
+    await put_items(destinations._client, table, *rows)
+    monkeypatch.setattr("penstock.datastore.ngsi.dynamodb_destinations.SCAN_PAGE", 3)
+    whole = await adopt(world, destinations, table, service, dry_run=True)
+    assert (whole.copied, whole.unreadable, len(whole.reasons)) == (0, 10, 10)
+    await begin_adoption(world, destinations, table, service)
+    assert await adopt(world, destinations, table, service) == whole
+
+
+@pytest.mark.parametrize("is_older", [False, True], ids=["noted", "noted by an older release"])
+async def test_an_adoption_for_another_service_than_the_one_that_was_cut_short_copies_everything(
+    world: SinkWorld,
+    destinations: DynamoDBDestinations,
+    monkeypatch: pytest.MonkeyPatch,
+    is_older: bool,
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    rows = [{**ROW, "recvTime": f"2015-04-20T13:16:15.{n}Z"} for n in range(10)]
+    await put_items(destinations._client, table, *rows)
+    monkeypatch.setattr("penstock.datastore.ngsi.dynamodb_destinations.SCAN_PAGE", 3)
+    await begin_adoption(world, destinations, table, f"{service}x")
+    key, right = ADOPTION.key(table=table), service
+    if is_older:
+        forgotten = ("service", "copied", "unreadable", "reasons")
+        await world.context.table.transact([Update(key=key, remove=forgotten)])
+        right = f"{service}x"
+    assert (await adopt(world, destinations, table, right)).copied == 10
+    assert len(await samples(world, right)) == 10
+    item = (await world.context.table.get([key], consistent=True)).items[key]
+    assert sorted(set(item) - set(key._fields)) == ["movedTo", "startedAt"]
 
 
 @pytest.mark.parametrize("rows", [1, 10])
