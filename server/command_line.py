@@ -67,44 +67,61 @@ app = App(
     exit_on_error=False,
     print_error=False,
 )
-for path, purpose in {
-    "serve:serve": "Start the server and run it until a signal stops it.",
-    "worker:worker": "Run executions on a separate machine.",
-    "client.run:run": "Run a pipeline of a running server on a file.",
-    "client.pipelines:pipelines": "List pipelines, find them by tags, show one.",
-    "client.executions:executions": "List executions, show, follow or cancel one.",
-    "client.groups:groups": "List groups, show one.",
-    "client.metrics:metrics": "List metrics, show one, print its values over time.",
-    "client.tags:tags": "List the tags in use.",
-    "client.explain:explain": "Show how the value of a calculation comes about.",
-    "sample_rows:sample_rows": "Print an input file for the sample pipelines.",
-    "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
-    "export:export": "Write everything of a store to an archive.",
-    "import_:import_": "Fill a store from an archive, or a server from an export of AWS SIF.",
-    "history:history": "Print who changed rights, states and keys, as JSON lines.",
-    "backup:backup": "Copy the embedded store while its server runs.",
-    "backup:restore": "Write a backup of the embedded store to its folder.",
-    "table:table": "Create or check the table that holds all data.",
-    "manifest:manifest": "Show manifest runs, work on them and release stuck ones.",
-    "results:results": "Show the files of kept rows to other engines.",
-    "ngsi:ngsi": "Take over tables that other programs filled with samples.",
-    "doctor:doctor": "Check everything the server depends on.",
-    "iam:iam": "Print the permissions that the server needs on AWS.",
-    "documents:documents": "Keep the list of the documents that a server trusts.",
-    "schema:schema": "Print the GraphQL schema in the schema definition language.",
-    "token:token": "Print a token for development.",
-    "page_urls:console_url": "Print a one-time URL that opens the console signed in.",
-    "page_urls:graphiql_url": "Print a one-time URL that opens GraphiQL signed in.",
-}.items():
-    # The command's module is named, not imported: a short command does not load a long one's.
-    command = path.partition(":")[2].rstrip("_").replace("_", "-")
-    usage = {"usage": USAGES[command]} if command in USAGES else {}
-    app.command(f"penstock.server.commands.{path}", name=command, help=purpose, **usage)
+SERVERS = Group("Run a server", sort_key=1)
+CLIENTS = Group("Ask a running server", sort_key=2)
+STORES = Group("Work on the store", sort_key=3)
+PRINTERS = Group("Write what other programs read", sort_key=4)
+COMMON = Group("Options of every command", sort_key=5)
 
-COMMON = Group("Options of every command")
+COMMANDS = {
+    SERVERS: {
+        "serve:serve": "Start the server and run it until a signal stops it.",
+        "worker:worker": "Run executions on a separate machine.",
+        "doctor:doctor": "Check everything the server depends on.",
+        "sample_rows:sample_rows": "Print an input file for the sample pipelines.",
+        "token:token": "Print a token for development.",
+        "page_urls:console_url": "Print a one-time URL that opens the console signed in.",
+        "page_urls:graphiql_url": "Print a one-time URL that opens GraphiQL signed in.",
+    },
+    CLIENTS: {
+        "client.run:run": "Run a pipeline of a running server on a file.",
+        "client.pipelines:pipelines": "List pipelines, find them by tags, show one.",
+        "client.executions:executions": "List executions, show, follow or cancel one.",
+        "client.groups:groups": "List groups, show one.",
+        "client.metrics:metrics": "List metrics, show one, print its values over time.",
+        "client.tags:tags": "List the tags in use.",
+        "client.explain:explain": "Show how the value of a calculation comes about.",
+    },
+    STORES: {
+        "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
+        "export:export": "Write everything of a store to an archive.",
+        "import_:import_": "Fill a store from an archive, or a server from an export of AWS SIF.",
+        "history:history": "Print who changed rights, states and keys, as JSON lines.",
+        "backup:backup": "Copy the embedded store while its server runs.",
+        "backup:restore": "Write a backup of the embedded store to its folder.",
+        "table:table": "Create, check or upgrade the table that holds all data.",
+        "manifest:manifest": "Show manifest runs, work on them and release stuck ones.",
+        "results:results": "Show the files of kept rows to other engines.",
+        "ngsi:ngsi": "Take over tables that other programs filled with samples.",
+    },
+    PRINTERS: {
+        "iam:iam": "Print the permissions that the server needs on AWS.",
+        "documents:documents": "Keep the list of the documents that a server trusts.",
+        "schema:schema": "Print the GraphQL schema in the schema definition language.",
+    },
+}
+for group, purposes in COMMANDS.items():
+    for path, purpose in purposes.items():
+        # The command's module is named, not imported: a short command does not load a long one's.
+        command = path.partition(":")[2].rstrip("_").replace("_", "-")
+        usage = {"usage": USAGES[command]} if command in USAGES else {}
+        module = f"penstock.server.commands.{path}"
+        app.command(module, name=command, help=purpose, group=group, **usage)
+
+app["--help"].group = app["--version"].group = COMMON
 
 
-@app.command
+@app.command(group=PRINTERS)
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="The shell.")], /
 ) -> CommandOutput:

@@ -7,7 +7,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, MissingArgumentError, UnknownCommandError, UnknownOptionError
 
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
@@ -81,7 +81,7 @@ def describe_failure(error: Exception) -> FailureReport:
         case InvalidSettings():
             return FailureReport(ExitCode.USAGE, error.problems)
         case CycloptsError():
-            return FailureReport(ExitCode.USAGE, (one_line,))
+            return FailureReport(ExitCode.USAGE, (_describe_misuse(error, one_line),))
         case PenstockError() | BadKeyFile():
             unreachable = isinstance(error, Unavailable)
             return FailureReport(ExitCode.STORE if unreachable else ExitCode.FAILED, (one_line,))
@@ -91,6 +91,20 @@ def describe_failure(error: Exception) -> FailureReport:
                 (f"{type(error).__name__}: {one_line} (--debug shows where)",),
                 expected=False,
             )
+
+
+def _describe_misuse(error: CycloptsError, words: str) -> str:
+    """Describe a command line that cannot be read, and name the help that tells more."""
+    help_ = f"`{' '.join(('penstock', *(error.command_chain or ())))} --help`"
+    match error:
+        case MissingArgumentError(argument=argument, keyword=None) if argument:
+            return f"{argument.name} is required. {help_} explains the command."
+        case UnknownCommandError() if words.endswith(", ..."):
+            return f"{words.partition(' Available commands:')[0]} {help_} lists the commands."
+        case UnknownOptionError() if "Did you mean" not in words:
+            return f"{words} {help_} lists the options."
+        case _:
+            return words
 
 
 _AWS_SETTINGS = {

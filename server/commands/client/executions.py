@@ -32,6 +32,8 @@ CANCEL = """mutation($id: ID!) { cancelExecution(input: {id: $id}) {
   ...on UserError { code message }
   ...on CancelExecutionPayload { execution { id state } } } }"""
 
+_PIPELINE_HELP = "Name or id of the pipeline."
+_ID_HELP = "Id of the execution, as `penstock run` and `penstock executions list` print it."
 _GROUP_HELP = "Group to look for the pipeline's name in. By default that of the profile or token."
 _STATE_HELP = "Only executions in this state, such as FAILED. Can be given several times."
 
@@ -40,7 +42,7 @@ executions = App(name="executions", help="List executions, show, follow or cance
 
 @executions.command(name="list")
 def list_executions(
-    pipeline: str,
+    pipeline: Annotated[str, Parameter(help=_PIPELINE_HELP)],
     /,
     *,
     state: Annotated[tuple[str, ...], Parameter(help=_STATE_HELP)] = (),
@@ -53,19 +55,34 @@ def list_executions(
 
 
 @executions.command(name="show")
-def show_execution(id: str, /, *, server: ServerOptions = LOCAL_SERVER) -> CommandOutput:
+def show_execution(
+    id: Annotated[str, Parameter(help=_ID_HELP)],
+    /,
+    *,
+    server: ServerOptions = LOCAL_SERVER,
+) -> CommandOutput:
     """Show an execution."""
     return asyncio.run(_show(server, id))
 
 
 @executions.command(name="follow")
-def follow(id: str, /, *, server: ServerOptions = LOCAL_SERVER) -> CommandOutput:
+def follow(
+    id: Annotated[str, Parameter(help=_ID_HELP)],
+    /,
+    *,
+    server: ServerOptions = LOCAL_SERVER,
+) -> CommandOutput:
     """Follow an execution to its end; Ctrl-C leaves it as it is."""
     return asyncio.run(_follow(server, id))
 
 
 @executions.command(name="cancel")
-def cancel_execution(id: str, /, *, server: ServerOptions = LOCAL_SERVER) -> CommandOutput:
+def cancel_execution(
+    id: Annotated[str, Parameter(help=_ID_HELP)],
+    /,
+    *,
+    server: ServerOptions = LOCAL_SERVER,
+) -> CommandOutput:
     """Cancel an execution that has not ended."""
     return asyncio.run(_cancel(server, id))
 

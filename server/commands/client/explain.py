@@ -23,6 +23,7 @@ PARAMETERS = """query($name: String!, $group: GroupPath, $version: Int!) {
   calculationByName(name: $name, group: $group) {
     versionNumbered(version: $version) { parameters { key } } } }"""
 
+_NAME_HELP = "Name of the calculation, such as vehicle_emissions."
 _VALUES_HELP = "The values of the parameters, such as distance=12.5."
 _GROUP_HELP = "Group that sees the calculation. By default that of the profile or the token."
 _NUMBER_HELP = "Number of the version to evaluate. By default the newest."
@@ -31,7 +32,7 @@ _WIDEST = 72
 
 
 def explain(
-    calculation: str,
+    calculation: Annotated[str, Parameter(help=_NAME_HELP)],
     /,
     *values: Annotated[str, Parameter(help=_VALUES_HELP)],
     group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,

@@ -1,8 +1,9 @@
 """`penstock groups`: lists the groups that the caller sees, and shows one."""
 
 import asyncio
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from penstock.server.commands.client.listings import (
     FIRST_PAGE,
@@ -30,12 +31,15 @@ SHOW = """query($path: GroupPath!) { group(path: $path) {
   id path name description state disabledThrough tags { key value }
   createdAt createdBy parent { path } } }"""
 
+_PARENT_HELP = "Path of the group above those to list, such as /usa."
+_PATH_HELP = "Path of the group, such as /usa/northwest."
+
 groups = App(name="groups", help="List groups, show one.")
 
 
 @groups.command(name="list", usage="penstock groups list [OPTIONS] [PATH]")
 def list_groups(
-    path: str | None = None,
+    path: Annotated[str | None, Parameter(help=_PARENT_HELP)] = None,
     /,
     *,
     page: PageOptions = FIRST_PAGE,
@@ -46,7 +50,12 @@ def list_groups(
 
 
 @groups.command(name="show")
-def show_group(path: str, /, *, server: ServerOptions = LOCAL_SERVER) -> CommandOutput:
+def show_group(
+    path: Annotated[str, Parameter(help=_PATH_HELP)],
+    /,
+    *,
+    server: ServerOptions = LOCAL_SERVER,
+) -> CommandOutput:
     """Show a group."""
     return asyncio.run(_show(server, path))
 

@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter
 
 from penstock.server.core.command_output import CommandOutput
 
-PAGE = Group("Page")
+PAGE = Group("Page", sort_key=1)
 
 _FIRST_HELP = "The number of entries to print, 1 to 100."
 _AFTER_HELP = "The cursor after which the page starts: what the page before prints as its end."

@@ -54,6 +54,7 @@ Format = Literal["table", "csv"]
 _DATE: Final = re.compile(r"([0-9]{4})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")
 
 _GROUP_HELP = "Group whose metrics to list. By default that of the profile or the token."
+_NAME_HELP = "Name or id of the metric."
 _BELOW_HELP = "Also list those of the groups below."
 _FIND_HELP = "Group in which the name is looked up. By default that of the profile or the token."
 _IN_HELP = "Group whose rows count, with those of all groups below. By default all that you see."
@@ -82,7 +83,7 @@ def list_metrics(
 
 @metrics.command(name="show")
 def show_metric(
-    metric: str,
+    metric: Annotated[str, Parameter(help=_NAME_HELP)],
     /,
     *,
     group: Annotated[str | None, Parameter(help=_FIND_HELP)] = None,
@@ -94,7 +95,7 @@ def show_metric(
 
 @metrics.command(name="values")
 def print_values(
-    metric: str,
+    metric: Annotated[str, Parameter(help=_NAME_HELP)],
     /,
     *,
     start: Annotated[str, Parameter(name="--from", help=_FROM_HELP)],

@@ -26,6 +26,8 @@ SHOW = """query($id: ID!) { pipeline(id: $id) {
   createdAt createdBy updatedAt updatedBy attributes } }"""
 
 _GROUP_HELP = "Group whose pipelines to list. By default that of the profile or the token."
+_FIND_HELP = "Group in which the name is looked up. By default that of the profile or the token."
+_NAME_HELP = "Name or id of the pipeline."
 _BELOW_HELP = "Also list those of the groups below."
 _ALL_HELP = "Tags that a pipeline must all carry, such as scope=1; a value stands for those below."
 _ANY_HELP = "Tags of which a pipeline must carry at least one. Can be given several times."
@@ -66,10 +68,10 @@ def find_pipelines(
 
 @pipelines.command(name="show")
 def show_pipeline(
-    pipeline: str,
+    pipeline: Annotated[str, Parameter(help=_NAME_HELP)],
     /,
     *,
-    group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
+    group: Annotated[str | None, Parameter(help=_FIND_HELP)] = None,
     server: ServerOptions = LOCAL_SERVER,
 ) -> CommandOutput:
     """Show a pipeline, given by name or id."""
@@ -97,6 +99,6 @@ async def _show(server: ServerOptions, pipeline: str, group: str | None) -> Comm
 
 def _parse_tag(text: str) -> dict[str, str]:
     key, is_tag, value = text.partition("=")
-    if not is_tag:
+    if not is_tag or not key:
         raise CommandFailed(f"{text!r} is no tag such as scope=1.", code=ExitCode.USAGE)
     return {"key": key, "value": value}

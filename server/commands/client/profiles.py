@@ -47,9 +47,15 @@ def read_profile(name: str | None = None, variables: Mapping[str, str] = os.envi
         return Profile()
     profiles = document.get("profiles", {})
     if not isinstance(profiles, dict) or not isinstance(profiles.get(chosen), dict):
-        known = ", ".join(profiles) if isinstance(profiles, dict) and profiles else "none"
-        raise _failure(f"{path} has no profile {chosen!r}; it has {known}.")
+        raise _failure(_say_what_is_there(path, str(chosen), profiles))
     return _profile_of(path, str(chosen), profiles[chosen])
+
+
+def _say_what_is_there(path: Path, chosen: str, profiles: object) -> str:
+    if not path.exists():
+        return f"The profile {chosen!r} is chosen, but there is no file {path}."
+    known = ", ".join(profiles) if isinstance(profiles, dict) and profiles else "none"
+    return f"{path} has no profile {chosen!r}; it has {known}."
 
 
 def _read_document(path: Path) -> dict[str, object]:

@@ -19,6 +19,7 @@ _GROUP_HELP = (
     "Group to look for the pipeline's name in. By default that of the profile or the token, then "
     "every group of the caller's roles and those below."
 )
+_PIPELINE_HELP = "Name or id of the pipeline."
 _OUTPUT_HELP = (
     "File for the output; `-` is standard output. By default next to the input, as "
     "`FILE.output.csv`, and standard output if the input is standard input."
@@ -41,7 +42,7 @@ class ResultOptions:
 
 
 def run(
-    pipeline: str,
+    pipeline: Annotated[str, Parameter(help=_PIPELINE_HELP)],
     file: Annotated[Path, Parameter(allow_leading_hyphen=True, help=_FILE_HELP)],
     /,
     *,

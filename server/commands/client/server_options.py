@@ -22,7 +22,7 @@ from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.settings.settings import Settings
 
 DEFAULT_URL = "http://127.0.0.1:8000"
-SERVER = Group("Server")
+SERVER = Group("Server", sort_key=2)
 
 _URL_HELP = f"URL of the server. By default {DEFAULT_URL}. Also PENSTOCK_URL, or a profile."
 _PROOF_HELP = (

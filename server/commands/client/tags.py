@@ -21,6 +21,7 @@ Kind = Literal["pipeline", "calculation", "dataset"]
 
 _KIND_HELP = "What carries the tags."
 _PARENT_HELP = "List the values directly below this one."
+_KEY_HELP = "Key whose values to list, such as material. By default the keys are listed."
 _GROUP_HELP = "Group that sees the resources. By default that of the profile or the token."
 
 tags = App(name="tags", help="List the tags in use.")
@@ -28,7 +29,7 @@ tags = App(name="tags", help="List the tags in use.")
 
 @tags.command(name="list", usage="penstock tags list [OPTIONS] [KEY]")
 def list_tags(
-    key: str | None = None,
+    key: Annotated[str | None, Parameter(help=_KEY_HELP)] = None,
     /,
     *,
     below: Annotated[str | None, Parameter(help=_PARENT_HELP)] = None,

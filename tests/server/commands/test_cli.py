@@ -165,11 +165,23 @@ def test_what_makes_no_sense_is_said_in_one_line_and_no_key_is_made(
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (["tokn"], 'Unknown command "tokn". Did you mean "token"?'),
-        (["token"], "--user requires an argument"),
-        (["token", "--user", "ana"], "--role requires an argument"),
+        (
+            ["tokn"],
+            'Unknown command "tokn". Did you mean "token"? `penstock --help` lists the commands.',
+        ),
+        (["help"], 'Unknown command "help". `penstock --help` lists the commands.'),
+        (["tags", "lst"], 'Unknown command "lst". Did you mean "list"? Available commands: list.'),
+        (["token"], "--user is required. `penstock token --help` explains the command."),
+        (["token", "--user", "ana"], "--role is required."),
+        (["token", "--role", "/=admin", "--user"], "--user requires an argument."),
+        (["run"], "PIPELINE is required. `penstock run --help` explains the command."),
+        (["tags", "list", "--below", "x", "--nothing"], "`penstock tags list --help` lists"),
         ([*TOKEN, "stray"], "stray"),
-        ([*TOKEN, "--nothing"], "--nothing"),
+        (
+            [*TOKEN, "--nothing"],
+            "Unknown option: --nothing. `penstock token --help` lists the options.",
+        ),
+        ([*TOKEN, "--tll", "1h"], "Unknown option: --tll. Did you mean --ttl?"),
         ([*TOKEN, "--json=banana"], "banana"),
     ],
 )
@@ -321,6 +333,8 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
         assert words.startswith(f"Usage: penstock {' '.join(path)}")
         assert "--json" in words
         assert "--debug" in words
+        assert re.findall("╭─ (.+?) ─", text)[-1] == "Options of every command"
+        assert re.findall(r"\* ([A-Z]+) \[required\]", words) == []  # each says what it is
         # What may be left out has its name, and no default that says nothing.
         optional = re.findall(r"\[([A-Z]+)(?:\.\.\.)?\]", text.partition("╭")[0])
         assert [one for one in optional if one != "OPTIONS" and f" {one} " not in words] == []

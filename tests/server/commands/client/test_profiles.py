@@ -52,6 +52,13 @@ def test_the_file_lies_in_the_users_folder_of_configuration() -> None:
     assert config_path({}) == Path.home() / ".config" / "penstock" / "config.toml"
 
 
+def test_a_profile_is_refused_where_there_is_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "none.toml"
+    with pytest.raises(CommandFailed) as refused:
+        read_profile("work", {"PENSTOCK_CONFIG": str(path)})
+    assert str(refused.value) == f"The profile 'work' is chosen, but there is no file {path}."
+
+
 @pytest.mark.parametrize(
     ("document", "problem"),
     [
