@@ -53,6 +53,7 @@ from penstock.server.settings.shown_settings import show_settings
 from penstock.server.streams.operations import OperationRunner, StreamService
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.streams.sse import EventStreamApp
+from penstock.server.streams.standing_requests import StandingRequests
 from penstock.server.streams.websocket import WebSocketApp
 from penstock.server.telemetry.instrument import Instrumentation
 from penstock.server.telemetry.work_log import NotificationLog
@@ -108,6 +109,7 @@ async def open_app(
         runner = OperationRunner(
             _operation_reader(settings, limiter, instrumentation),
             context_opener(store, cursors, changes, limiter, settings.trusted_proxies),
+            StandingRequests(),
         )
         graphql, over_socket = _graphql_apps(
             settings, authenticator, runner, runtime.streams, instrumentation

@@ -176,6 +176,12 @@ class ParsedDocument:
     digest: str | None = None
     compiled: dict[str | None, CompiledOperation] = field(default_factory=dict)
 
+    @property
+    def memory_bytes(self) -> int:
+        """Estimate the memory of the document, in bytes."""
+        parsed = _BYTES_PER_CHARACTER if self.ast else 4
+        return _BYTES_PER_ENTRY + len(self.text) * parsed
+
 
 class DocumentCache:
     """The documents of one schema, cached by text: at most `count`, of about `size` bytes in all.
@@ -192,7 +198,7 @@ class DocumentCache:
         self._limits = limits
         least = size // count
         self._kept = LRUCache[str, ParsedDocument](
-            size, lambda document: max(least, _estimate_size(document))
+            size, lambda document: max(least, document.memory_bytes)
         )
 
     def __len__(self) -> int:
@@ -267,12 +273,6 @@ def core_schema(schema: Schema) -> GraphQLSchema:
     if not isinstance(inner, GraphQLSchema):
         raise TypeError("Strawberry no longer keeps its graphql-core schema in `_schema`.")
     return inner
-
-
-def _estimate_size(document: ParsedDocument) -> int:
-    """Estimate the memory of a cached document, in bytes."""
-    parsed = _BYTES_PER_CHARACTER if document.ast else 4
-    return _BYTES_PER_ENTRY + len(document.text) * parsed
 
 
 def _too_long_error(most: int) -> FormattedError:

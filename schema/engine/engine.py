@@ -216,7 +216,8 @@ class GraphQLEngine:
             cost = check_cost(operation, request.variables, self.limits)
         except GraphQLError as error:
             raise RequestRejected(format_request_error(error)) from None
-        variables, token = dict(request.variables), request.consistency_token
+        variables = operation.declared_variables(request.variables)
+        token = request.consistency_token
         return PreparedOperation(document, operation, variables, cost, token)
 
     async def run(
@@ -297,6 +298,8 @@ class GraphQLEngine:
         if not result.errors:
             return OperationResult({"data": result.data}, None, size, units)
         answer = self.format_answer(result, request_id)
+        if self._written and "data" in answer.body:
+            answer.body["data"] = _write_answer(result.data, meter).body["data"]
         return OperationResult(answer.body, answer.retry_after, size, units)
 
     def format_answer(self, result: ExecutionResult, request_id: str) -> OperationResult:

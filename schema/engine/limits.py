@@ -137,6 +137,11 @@ class MeasuredOperation:
             )
         return self._costs[key]
 
+    def declared_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the variables that the operation declares; it reads no others."""
+        declared = (one.name for one in self._declared)
+        return {name: variables[name] for name in declared if name in variables}
+
     def count_variables(self, variables: Mapping[str, object], most: ValueCounts) -> ValueCounts:
         """Count the values in the variables; beyond `most` the numbers are not exact."""
         return count_values(self._declared, variables, most)

@@ -144,16 +144,23 @@ class OperationReader(NamedTuple):
         if len(text) >= BODY_BYTES and not source.is_paid:
             rate.spend(user_id, len(text) // BODY_BYTES)
         try:
-            request = source.parse(text)
-            record.note_request(request)
-            unread = self.engine.unread_text(request)
-            if unread is not None:
-                await self._read_document(user_id, unread)
-            prepared = self.engine.prepare(request, introspection=self.introspection)
-            source.check(prepared.operation)
+            return await self._prepare(user_id, text, source, record)
         except (HttpProblem, RequestRejected):
             rate.spend(user_id, 1)
             raise
+        finally:
+            record.forget_text()
+
+    async def _prepare(
+        self, user_id: str, text: bytes, source: RequestSource, record: OperationRecord
+    ) -> PreparedOperation:
+        request = source.parse(text)
+        record.note_request(request)
+        unread = self.engine.unread_text(request)
+        if unread is not None:
+            await self._read_document(user_id, unread)
+        prepared = self.engine.prepare(request, introspection=self.introspection)
+        source.check(prepared.operation)
         record.note_prepared(prepared)
         return prepared
 

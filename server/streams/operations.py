@@ -34,6 +34,7 @@ from penstock.server.edge.graphql import (
 from penstock.server.edge.response import LARGE_BYTES, HttpProblem
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import StreamRegistry
+from penstock.server.streams.standing_requests import StandingRequests
 from penstock.server.telemetry.operation import (
     OperationRecord,
     WatchOperation,
@@ -56,7 +57,7 @@ class AnswerSink(Protocol):
 
 
 class OperationRunner(NamedTuple):
-    """The reader of operations, and the function that opens contexts for them.
+    """The reader of operations, the function that opens contexts, and what subscriptions keep.
 
     A subscription has one context for its whole time, and a fresh one for each event: data loaded
     for one event must not serve the next one.
@@ -64,6 +65,7 @@ class OperationRunner(NamedTuple):
 
     reader: OperationReader
     open_context: OpenContext
+    standing: StandingRequests
 
     @property
     def engine(self) -> GraphQLEngine:
@@ -76,7 +78,8 @@ class OperationRunner(NamedTuple):
         try:
             return await self.reader.read(caller, text, source, seen)
         except RequestRejected as refused:
-            return refused
+            # This one holds its frames, and they the request, while its answer waits for a client.
+            return RequestRejected(*refused.errors)
         except PenstockError as error:
             return RequestRejected(format_known_error(error))
         except HttpProblem:
@@ -87,7 +90,10 @@ class OperationRunner(NamedTuple):
     async def answers(
         self, caller: Caller, prepared: PreparedOperation, seen: OperationRecord
     ) -> AsyncGenerator[OperationResult]:
-        """Yield the answers of an operation; raises RequestRejected if it cannot go on."""
+        """Yield the answers of an operation.
+
+        Raises RequestRejected if it cannot go on, and LimitExceeded for a subscription too many.
+        """
         id = seen.request_id
         admission = AdmittedOperation.of(id, prepared)
         seen.units = spent = Units()
@@ -97,7 +103,10 @@ class OperationRunner(NamedTuple):
             with self._end_turn_after(answer, caller):
                 yield answer
             return
-        with self._open_metered(caller, admission, spent) as context:
+        with (
+            self.standing.keep(caller.user_id, prepared),
+            self._open_metered(caller, admission, spent) as context,
+        ):
             async with aclosing(self.engine.events(prepared, context, id)) as events:
                 async for event in events:
                     run = partial(self.engine.run_event, prepared, event, request_id=id)

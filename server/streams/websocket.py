@@ -238,7 +238,8 @@ class WebSocketConnection:
         except ClientLeft:
             return None
         except CloseRequest as closing:
-            return closing
+            # This one holds its frames, and they the message, while the client takes the answer.
+            return CloseRequest(closing.code, closing.reason)
         except Exception as error:
             return _closing_for(error)
         return self._closing_at_end()
@@ -325,17 +326,21 @@ class WebSocketConnection:
 
     async def _converse(self, running: RunningOperations, caller: Caller) -> NoReturn:
         while True:
-            match await self._next_message():
-                case Subscribe() as message:
-                    is_paid = self._guard is not None and self._guard.has_paid
-                    await running.begin(message, caller, _PAID if is_paid else _UNPAID)
-                case Complete(id=id):
-                    running.complete(id)
-                case Ping():
-                    await self._outbox.put(PONG)
-                case ConnectionInit():
-                    code = CloseCode.TOO_MANY_INITIALISATIONS
-                    raise CloseRequest(code, "Too many initialisation requests")
+            await self._answer_message(running, caller)
+
+    async def _answer_message(self, running: RunningOperations, caller: Caller) -> None:
+        """Wait for a message and do as it says; none is kept while the next one is waited for."""
+        match await self._next_message():
+            case Subscribe() as message:
+                is_paid = self._guard is not None and self._guard.has_paid
+                await running.begin(message, caller, _PAID if is_paid else _UNPAID)
+            case Complete(id=id):
+                running.complete(id)
+            case Ping():
+                await self._outbox.put(PONG)
+            case ConnectionInit():
+                code = CloseCode.TOO_MANY_INITIALISATIONS
+                raise CloseRequest(code, "Too many initialisation requests")
 
     async def _next_message(self) -> ClientMessage:
         await self._pace.wait()

@@ -43,7 +43,8 @@ class MeasuredUnits(Protocol):
 class OperationRecord(msgspec.Struct, kw_only=True):
     """The record of one operation so far; None and "unknown" stand for stages not reached.
 
-    Telemetry uses only the trace of `headers`, and only the digest of `text` and `document`.
+    Telemetry uses only the trace of `headers`, and only the digest of `text` and `document`;
+    `refused_digest` is that of a text that could not run.
     `trace_id` is that of the operation's span, if it has one. `codes` are the error codes of the
     answer in their order; `outcome` is the first of these, or OK, or ABORTED if no client was left
     to answer.
@@ -54,6 +55,7 @@ class OperationRecord(msgspec.Struct, kw_only=True):
     headers: Mapping[str, str] | None = None
     trace_id: str | None = None
     text: str | None = None
+    refused_digest: str | None = None
     document: ParsedDocument | None = None
     kind: Literal["query", "mutation", "subscription", "unknown"] = "unknown"
     name: str | None = None
@@ -71,6 +73,12 @@ class OperationRecord(msgspec.Struct, kw_only=True):
 
     def note_request(self, request: OperationRequest) -> None:
         self.text = request.query
+
+    def forget_text(self) -> None:
+        """Keep the digest of the text, and not the text: the answer may wait for long."""
+        if self.document is None:
+            self.refused_digest = self.digest
+        self.text = None
 
     def note_prepared(self, prepared: PreparedOperation) -> None:
         operation = prepared.operation
@@ -99,7 +107,7 @@ class OperationRecord(msgspec.Struct, kw_only=True):
         """The SHA-256 of the document in hex, which is also the id of a persisted document."""
         if self.document is not None:
             return self.document.digest
-        return None if self.text is None else sha256(self.text.encode()).hexdigest()
+        return self.refused_digest if self.text is None else sha256(self.text.encode()).hexdigest()
 
 
 OperationEnded: TypeAlias = Callable[[OperationRecord], None]

@@ -80,6 +80,8 @@ class Query:
 
     @strawberry.field
     def free(self, count: int) -> Free | None:
+        if count < 0:
+            raise ValueError(count)
         return Free({f"k{number}": 1 for number in range(count)})
 
     @strawberry.field
@@ -243,6 +245,13 @@ async def test_promises_that_add_up_to_more_than_the_most_are_counted() -> None:
     assert isinstance(few.body["data"], Fragment)
     assert isinstance(many.body["data"], dict)
     assert len(data_of(many)["treeOfItems"][3]["parts"]) == 80
+
+
+async def test_data_beside_an_error_is_held_as_json_too() -> None:
+    answer = await run(written_engine(), "{ items(count: 9) { number } fails: free(count: -1) }")
+    assert [error["path"] for error in answer.body["errors"]] == [["fails"]]
+    assert isinstance(answer.body["data"], Fragment)
+    assert data_of(answer) == {"items": [{"number": 1}] * 9, "fails": None}
 
 
 @pytest.mark.parametrize("text", [PROMISED, "{ items(count: 9) { title owner { __typename } } }"])

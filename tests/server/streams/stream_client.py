@@ -25,6 +25,7 @@ from penstock.server.streams.messages import PROTOCOL
 from penstock.server.streams.operations import OperationRunner, StreamService
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.streams.sse import EventStreamApp
+from penstock.server.streams.standing_requests import StandingRequests
 from penstock.server.streams.websocket import WebSocketApp
 from penstock.server.telemetry.operation import OperationEnded, OperationRecord
 from tests.support.patience import HUNG_SECONDS
@@ -160,7 +161,7 @@ class StreamHouse:
         self.engine = GraphQLEngine(SCHEMA, engine)
         self.callers = CallerLimits.of(self.limiter, running)
         reader = OperationReader(self.engine, self.callers, introspection)
-        runner = OperationRunner(reader, self._open)
+        runner = OperationRunner(reader, self._open, StandingRequests())
         service = StreamService(runner, self.authenticate, self.streams, limits)
         self.service = replace(service, watchers=(self._watch,))
         plain = GraphQLApp(reader, authenticate=self._caller_of, open_context=self._open)
