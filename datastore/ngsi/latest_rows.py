@@ -16,7 +16,13 @@ from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
-from penstock.datastore.errors import ForeignTable, RequestRefused, Unavailable, Unreadable
+from penstock.datastore.errors import (
+    ForeignTable,
+    LimitExceeded,
+    RequestRefused,
+    Unavailable,
+    Unreadable,
+)
 from penstock.datastore.ngsi.catalog import LEAVING, EntityName, entity_name_of, guard_names
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind
 from penstock.datastore.ngsi.directory import Attribute, Directory, Entity, series_partition
@@ -62,11 +68,15 @@ Wanted: TypeAlias = Mapping[EntityName, Entries]
 
 
 class RowRaise(NamedTuple):
-    """Entries that a row gets, and those that it has; None for a row that is not there."""
+    """Entries that a row gets, and those that it has; None for a row that is not there.
+
+    One that `is_leaving` is raised also without entries, so that it stays.
+    """
 
     name: EntityName
     entries: Entries
     standing: Entries | None
+    is_leaving: bool = False
 
     @property
     def update(self) -> Update:
@@ -163,13 +173,14 @@ class LatestRows:
         rows: list[RowRaise] = []
         for name, keys in wanted.items():
             row, standing = found.get(name), self._known.get(name)
+            is_leaving = row is not None and LEAVING in row
             if row is not None:
                 standing = _entries_of(row)
-                if LEAVING not in row:
+                if not is_leaving:
                     self._remember(name, standing, forgotten)
             later = _later_keys(keys, standing or {})
-            if later or (row is not None and LEAVING in row):
-                rows.append(RowRaise(name, later, standing))
+            if later or is_leaving:
+                rows.append(RowRaise(name, later, standing, is_leaving))
         return RaisePlan(wanted, await self._above_stored(rows), forgotten)
 
     def join_commit(self, events: Iterable[Event], room: int) -> JoinedRaises:
@@ -247,7 +258,7 @@ class LatestRows:
                     entries[attribute] = key
                 elif (stored := newest.get((row.name, attribute))) is not None:
                     entries[attribute] = max(key, stored)
-            if entries or row.standing is not None:
+            if entries or row.is_leaving:
                 above.append(row._replace(entries=entries))
         return above
 
@@ -268,7 +279,8 @@ class LatestRows:
     async def _newest_key(self, of: Attribute | Unreadable | None) -> str | None:
         """The sort key of the newest sample in any table of a series; None if one is unreadable.
 
-        Samples of an attribute that the directory does not list are not stored yet.
+        Samples of an attribute that the directory does not list are not stored yet. Nor are those
+        of a series whose key is too long for a table: they became dead letters.
         """
         if not isinstance(of, Attribute):
             return "" if of is None else None
@@ -282,6 +294,8 @@ class LatestRows:
             )
             try:
                 page = await self.destinations.table(table).query(query)
+            except LimitExceeded:
+                continue
             except (RequestRefused, ForeignTable, Unavailable) as error:
                 if self.destinations.failure_kind(error) is not FailureKind.MISSING:
                     return None

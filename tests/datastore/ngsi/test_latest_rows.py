@@ -15,12 +15,13 @@ from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded, PenstockError, RequestRefused, Unavailable
 from penstock.datastore.ngsi import latest_rows
-from penstock.datastore.ngsi.catalog import EntityName
+from penstock.datastore.ngsi.catalog import LEAVING, EntityName
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, TableItem, TableKey
 from penstock.datastore.ngsi.directory import Attribute, Directory, Entity
+from penstock.datastore.ngsi.entities import MAX_IDENTIFIER
 from penstock.datastore.ngsi.latest_rows import MAX_NAME_BYTES, LatestRows, row_key
-from penstock.datastore.ngsi.options import BatchingOptions, Persistence
+from penstock.datastore.ngsi.options import BatchingOptions, ItemLayout, Persistence
 from penstock.datastore.ngsi.reading.series import Sample
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.store import Store
@@ -404,6 +405,59 @@ async def test_a_series_of_before_that_cannot_be_read_gets_no_entry(world: SinkW
         await world.wait_until_settled()
         assert [*await entries(world)] == ["key:oil", "key:speed"]
     assert await check(world) == 2
+
+
+@on_sqlite
+async def test_a_new_entry_that_cannot_be_read_writes_no_row(world: SinkWorld) -> None:
+    await notify(world, 1)
+    rows = LatestRows(reader(world).directory, world.context.destinations)
+    await world.context.table.write([Delete(row_key(CAR))])
+    await rows.raise_rows(await rows.plan({CAR: {"oil": "1"}}))
+    rows.destinations = RefusingDestinations(world.context.destinations, "query")
+    metered = MeteredTable(world.context.table)
+    rows.directory = Directory(Access(metered, SUPER, Clock(), Budget()))
+    for _ in range(2):
+        await rows.raise_rows(await rows.plan({CAR: {"speed": "9"}}))
+        rows.forget_rows()
+    assert metered.units.wcu == 0
+    assert await entries(world) == {"key:oil": "1"}
+
+
+@on_sqlite
+async def test_a_row_that_leaves_stays_also_if_its_new_entry_cannot_be_read(
+    world: SinkWorld,
+) -> None:
+    await notify(world, 1)
+    await world.context.table.write([Delete(row_key(CAR))])
+    await world.context.table.transact(
+        [Update(key=row_key(CAR), set={"key:oil": "1", LEAVING: "j"})]
+    )
+    refusing = RefusingDestinations(world.context.destinations, "query")
+    rows = LatestRows(reader(world).directory, refusing)
+    await rows.raise_rows(await rows.plan({CAR: {"speed": "9"}}))
+    assert await entries(world) == {"key:oil": "1"}
+
+
+@without_moto
+async def test_an_attribute_whose_series_no_table_can_have_costs_no_other_sample(
+    world: SinkWorld,
+) -> None:
+    """In columns it has another key, so that what was a dead letter in rows can be stored."""
+    path, name = "/" + "/".join(["p" * 50] * 9), ":" * MAX_NAME_BYTES
+    id, type = ":" * MAX_IDENTIFIER, "t" * 200
+    long, at = {"fiware_servicepath": path}, ("vehicles", path)
+    entity = {**car(id, **{name: 1}), "type": type}
+    of = EntityName(*at, id, type)
+    async with world.open_sink() as sink:
+        await sink.accept_notification(notification(entity, **long), 100)
+        assert (await world.wait_until_settled(at)).dead_lettered == 1
+    await world.context.table.write([Delete(row_key(of))])
+    columns = replace(QUICK, layout=ItemLayout(attr_persistence=Persistence.COLUMN))
+    async with world.open_sink(columns) as sink:
+        await sink.accept_notification(notification(entity, **long), 100)
+        counts = await world.wait_until_settled(at)
+    assert (counts.persisted, counts.dead_lettered) == (1, 1)
+    assert [*await entries(world, of)] == [f"key:{name}"]
 
 
 async def store_at(
