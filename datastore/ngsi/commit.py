@@ -172,12 +172,11 @@ class BatchCommitter:
         self, segment: Segment, tally: Tally, writes: Sequence[Write]
     ) -> Segment | None:
         segments = self.segments
-        ended = {at: tuple(notes) for at in tally.places if (notes := segments.ended.get(at))}
+        ended = segments.take_ended(tally.places)
         if segment.shared is None:
             counts = tally.writes(segments.shard, removals=self.removals, ended=ended)
             await self.run_log.insert_run(segment.run, [*writes, *counts])
             segments.note_commit()
-            segments.note_ended(ended)
             return segment if segment.content.events else None
         try:
             with segments.settlements.joining(tally.named_places) as settlements:
@@ -185,7 +184,6 @@ class BatchCommitter:
                     segments.shard, segment.named, settlements, self.removals, ended
                 )
                 await commit(self.table, [*writes, *counts])
-            segments.note_ended(ended)
             return await segments.confirm(segment)
         except BaseException as error:
             refused = isinstance(error, RepeatedNotification | LetterGone)

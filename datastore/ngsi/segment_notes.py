@@ -21,6 +21,9 @@ LAST_HOUR: Final = 0xFFFFF
 SETTLED_BITS: Final = 120
 """The segments whose bits share a number: every store keeps 38 digits exactly."""
 
+MOST_REMOVED: Final = 100
+"""The notes that one update takes away: they take 600 bytes of an expression, which has 4 KB."""
+
 _SEGMENT_ID = re.compile(r"(\d{3})([0-9a-f]{5})[\w-]{8}", re.ASCII)
 
 

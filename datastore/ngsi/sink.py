@@ -43,8 +43,8 @@ from penstock.datastore.ngsi.router import EntityRouter
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_counts import intake_in
 from penstock.datastore.ngsi.run_log import FILE, LEASE_SECONDS, SINK_CALLER, RunLog
-from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
 from penstock.datastore.ngsi.segments.segment_files import SegmentContent
+from penstock.datastore.ngsi.segments.segment_sweep import sweep_segments
 from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import Segment
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
@@ -195,7 +195,7 @@ async def open_sink(
     sink = _build_sink(ground, options)
     await sink.reload_rules()
     sweep = RetentionSweep(sink.committer, ground.retention)
-    late = partial(enter_late_segments, sink.committer.segments)
+    begin = partial(sweep_segments, sink.committer.segments)
     third = ground.lease_seconds / 3
     again = options.ack is Ack.QUEUED
     workers = [
@@ -209,7 +209,7 @@ async def open_sink(
         ),
         create_task(repeat_task(_periodic_task(sink.reload_rules, RULES_SECONDS))),
         create_task(repeat_task(_periodic_task(sweep.remove_old, SWEEP_SECONDS))),
-        create_task(try_once(late, logger, ROUNDS_FAILED)),
+        create_task(try_once(begin, logger, ROUNDS_FAILED)),
         create_task(repeat_task(_periodic_task(sink.hour_keeper.keep_due, HOURS_SECONDS))),
     ]
     try:

@@ -22,7 +22,7 @@ from penstock.datastore.ngsi.directory import walk_service_paths
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.options import RetentionTimes
 from penstock.datastore.ngsi.run_log import MANIFEST, RunLog
-from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
+from penstock.datastore.ngsi.segments.segment_sweep import sweep_segments
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import StaleRead, commit
 from penstock.datastore.table.pages import Window
@@ -58,8 +58,8 @@ class RetentionSweep:
         return await values.delete_expired(committer.clock.now())
 
     async def _remove_segments(self) -> int:
-        """Remove old files of segments, of which none is late any more."""
-        await enter_late_segments(self.committer.segments)
+        """Remove old files of segments, of which none is late any more, and notes of ended runs."""
+        await sweep_segments(self.committer.segments)
         return await self.committer.run_log.delete_old_segments(self.times.segments)
 
 

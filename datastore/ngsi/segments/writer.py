@@ -8,7 +8,7 @@ left to store.
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -27,7 +27,7 @@ from penstock.datastore.ngsi.events import DamagedLines
 from penstock.datastore.ngsi.rows import Event, sample_times
 from penstock.datastore.ngsi.run_counts import show_counts
 from penstock.datastore.ngsi.run_log import RunLog, run_mark
-from penstock.datastore.ngsi.segment_notes import LAST_HOUR, OpenSegment
+from penstock.datastore.ngsi.segment_notes import LAST_HOUR, MOST_REMOVED, OpenSegment
 from penstock.datastore.ngsi.segments.segment_files import SegmentContent, SegmentFiles, stems_of
 from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import (
@@ -66,6 +66,7 @@ class SegmentWriter:
     """Writes the segments of one process; `shard` is its own row of every count.
 
     `ended` is what these rows note of runs that have ended, to be taken away by the next commit.
+    What it leaves, the sweep takes away.
     """
 
     log: RunLog
@@ -117,9 +118,10 @@ class SegmentWriter:
 
         A server that found the lease over may have taken the run over before the commit, and marked
         it as loaded. Then the segment enters a run again. Returns None if it is in other hands.
+        The clock of that server may be ahead of ours by less than half of the lease.
         """
         shared = segment.shared
-        if shared is None or (not shared.lost and shared.run.is_leased(self._now)):
+        if shared is None or not (shared.lost or self._is_late(shared)):
             return segment
         if await self._renew(shared):
             return segment
@@ -183,13 +185,17 @@ class SegmentWriter:
         row = await self._read_row(segment.named, segment.content.places)
         return segment.named.dead_if_settled(row)
 
-    def note_ended(self, at: Mapping[ServicePathKey, Collection[str]]) -> None:
-        """Note that what the rows told of ended runs was taken away."""
-        for place, notes in at.items():
-            left = self.ended.get(place, set())
-            left.difference_update(notes)
-            if not left:
-                self.ended.pop(place, None)
+    def take_ended(self, places: Iterable[ServicePathKey]) -> dict[ServicePathKey, list[str]]:
+        """Take some notes of ended runs, for one commit to these places, which may fail."""
+        taken: dict[ServicePathKey, list[str]] = {}
+        for at in places:
+            notes = sorted(self.ended.get(at, ()))
+            if notes:
+                taken[at] = notes[:MOST_REMOVED]
+                self.ended[at].difference_update(taken[at])
+            if len(notes) <= MOST_REMOVED:
+                self.ended.pop(at, None)
+        return taken
 
     def seal(self) -> list[SharedRun]:
         """Seal the present run; return the runs that are done."""
@@ -235,7 +241,7 @@ class SegmentWriter:
         """Hand over the segments of a claimed run that are committed and not settled.
 
         Those that are settled are counted. If the run was loaded before, it is loaded again: all
-        its segments are handed over.
+        its segments are handed over, and its counts stay.
         """
         shared = SharedRun.taken_over(run)
         # While the files are being read, the run is not done, and its lease is renewed.
@@ -264,7 +270,8 @@ class SegmentWriter:
     ) -> Segment | None:
         """Read a segment that is to be stored, and count one that is settled already.
 
-        None for the latter, and for one that was never committed, is gone or damaged.
+        None for the latter, and for one that was never committed, is gone or damaged. Nor is one
+        handed over that is open behind the end of its run: it enters a run again, as nobody's.
         """
         named = segment_in(stem, shared.run)
         try:
@@ -275,11 +282,13 @@ class SegmentWriter:
             return None
         row = await self._read_row(named, content.places)
         is_open, dead = named.is_named_by(row), named.dead_if_settled(row)
-        settled = not is_open
-        segment = Segment(named.id, shared.run, named.shard, content, shared, settled)
-        if is_open or was_loaded(shared.run):
+        again = was_loaded(shared.run)
+        segment = Segment(named.id, shared.run, named.shard, content, shared, settled=again)
+        if is_open and again:
+            await self.enter_again(named, content, held=False)
+        elif is_open or again:
             return segment
-        if dead is not None:
+        elif dead is not None:
             shared.note_settled(segment, dead)
         return None
 

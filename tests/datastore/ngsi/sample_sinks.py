@@ -1,11 +1,11 @@
 """Sinks for tests: their context, notifications, and a recount of all their counts."""
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.manifest.records import Run
@@ -124,6 +124,10 @@ class SinkWorld:
             if page.last is None:
                 return found
             query = replace(query, after=page.last)
+
+
+NewWorld: TypeAlias = Callable[[], AbstractAsyncContextManager[SinkWorld]]
+"""Opens a context for sinks with a table and files of its own."""
 
 
 @asynccontextmanager

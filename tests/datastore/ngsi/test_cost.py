@@ -8,12 +8,20 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.manifest.lists import RunLists
-from penstock.datastore.ngsi.counts import IngestCounts
-from penstock.datastore.ngsi.segments.writer import MAX_OPEN
+from penstock.datastore.ngsi.counts import IngestCounts, count_key, read_open_segments
+from penstock.datastore.ngsi.segment_notes import OpenSegment, add_bits
+from penstock.datastore.ngsi.segments.writer import MAX_OPEN, MOST_WITH_DEAD, RUN_SEGMENTS
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.pages import Window
-from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification, wait_until_released
+from penstock.datastore.table.port import Update, Value
+from tests.datastore.ngsi.sample_sinks import (
+    AT,
+    QUICK,
+    SinkWorld,
+    notification,
+    wait_until_released,
+)
 from tests.datastore.ngsi.test_points_of_death import JOINING, is_stored
 from tests.datastore.ngsi.test_sink import SLOW, accept, runs
 from tests.support.consistency_check import contents
@@ -139,6 +147,45 @@ async def test_the_counts_cost_more_while_they_name_many_segments(
             metered.units.wcu = 0
             await accept(sink, "car1")
         assert metered.units.wcu == units
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("settled", "with_dead", "dearer"),
+    [
+        (0, 0, {4: 15}),
+        (120, 0, {4: 14}),
+        (RUN_SEGMENTS, 0, {4: 9}),
+        (RUN_SEGMENTS, MOST_WITH_DEAD, {4: 2, 6: 11}),
+    ],
+)
+async def test_the_counts_cost_more_earlier_the_more_they_note_of_a_run(
+    world: SinkWorld, settled: int, with_dead: int, dearer: dict[float, int]
+) -> None:
+    metered = MeteredTable(world.context.table)
+    async with world.open_sink(SLOW, table=metered, **ONE_SHARD) as sink:
+        for _ in range(2):
+            await accept(sink, "car1")
+        (segment,) = await read_open_segments(world.context.table, AT)
+        await note(world, segment, settled, with_dead)
+        found: dict[float, int] = {}
+        for unsettled in range(2, 16):
+            metered.units.wcu = 0
+            await accept(sink, "car1")
+            found.setdefault(metered.units.wcu, unsettled)
+    found.pop(2, None)
+    assert found == dearer
+
+
+async def note(world: SinkWorld, of: OpenSegment, settled: int, with_dead: int) -> None:
+    """Note so many segments of a run as settled, and some with a dead event in the row of one."""
+    each = [of._replace(id=f"{number:03}{of.id[3:]}") for number in range(settled)]
+    dead: dict[str, Value] = {}
+    for segment in each[:with_dead]:
+        dead |= segment.dead_note(1)
+    noted = Update(key=count_key(AT, of.shard), add=dict(add_bits(*each)), set=dead)
+    if settled:
+        await world.context.table.transact([noted])
 
 
 @on_sqlite

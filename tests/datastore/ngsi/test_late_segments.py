@@ -20,7 +20,7 @@ from penstock.datastore.ngsi.options import RetentionTimes
 from penstock.datastore.ngsi.retention.sweep import RetentionSweep
 from penstock.datastore.ngsi.run_log import SINK_CALLER, RunLog, marked_run
 from penstock.datastore.ngsi.segment_notes import OpenSegment
-from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
+from penstock.datastore.ngsi.segments.segment_sweep import sweep_segments
 from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import segment_stem
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
@@ -119,12 +119,12 @@ async def test_a_segment_that_was_committed_late_is_stored_by_any_server(world: 
     late = await servers.make_late()
     assert (await servers.log.runs.one(marked_run(late.run))).state is RunState.LOADED
     assert (await world.counts()).pending == 1
-    assert await enter_late_segments(servers.sweeper()) == 1
+    assert await sweep_segments(servers.sweeper()) == 1
     (entered,) = await servers.open_segments()
     assert (entered.id, entered.shard) == (late.id, late.shard)
     run = await servers.log.runs.one(marked_run(entered.run))
     assert run.state is RunState.LOADING
-    assert await enter_late_segments(servers.sweeper()) == 0
+    assert await sweep_segments(servers.sweeper()) == 0
     async with servers.open() as sink:
         await store_all(sink)
         assert await accept(sink, "car3", correlator="late") == IntakeResult(0, repeated=True)
@@ -138,7 +138,7 @@ async def test_a_segment_that_was_committed_late_is_stored_by_any_server(world: 
 async def test_servers_that_sweep_at_once_enter_a_late_segment_once(world: SinkWorld) -> None:
     servers = Servers(world)
     await servers.make_late()
-    found = await asyncio.gather(*(enter_late_segments(servers.sweeper()) for _ in range(3)))
+    found = await asyncio.gather(*(sweep_segments(servers.sweeper()) for _ in range(3)))
     assert sum(found) == 1
     async with servers.open() as sink:
         assert len(await runs_in_hand(sink)) == 1
@@ -168,7 +168,7 @@ async def test_a_sweep_that_dies_at_any_write_is_done_by_the_next(world: SinkWor
     for writes in range(10):
         dying = servers.sweeper(CutOffTable(world.context.table, writes))
         try:
-            assert await enter_late_segments(dying) == 1
+            assert await sweep_segments(dying) == 1
         except ProcessDied:
             # The run and its name in the counts are written by one transaction.
             assert await servers.open_segments() == kept
@@ -194,7 +194,7 @@ async def test_a_process_that_stood_still_enters_its_segment_again_before_it_ans
         (held,) = await runs_in_hand(sink)
         (segment,) = await servers.open_segments()
         assert (held.name, held.lease_owner) == (marked_run(segment.run), servers.log.worker)
-    assert await enter_late_segments(servers.sweeper()) == 0
+    assert await sweep_segments(servers.sweeper()) == 0
     await servers.take_over_all()
     assert await world.recount() == IngestCounts(received=3, persisted=3, items=6)
 
@@ -306,7 +306,7 @@ async def test_a_late_segment_of_a_run_that_is_gone_is_found(world: SinkWorld) -
     late = await servers.make_late()
     run = await servers.log.runs.one(marked_run(late.run))
     await delete_runs(servers.sweeper().log.access, [run])
-    assert await enter_late_segments(servers.sweeper()) == 1
+    assert await sweep_segments(servers.sweeper()) == 1
     await servers.take_over_all()
     assert await world.recount() == IngestCounts(received=3, persisted=3, items=6)
 
@@ -320,7 +320,7 @@ async def test_a_late_segment_whose_file_is_gone_is_told_of_and_stays_pending(
     file = segment_stem(marked_run(late.run).run_id, late.id, late.shard) + ".ndjson.gz"
     await world.context.files.delete(file)
     with caplog.at_level(logging.ERROR, "penstock.ngsi"):
-        assert await enter_late_segments(servers.sweeper()) == 0
+        assert await sweep_segments(servers.sweeper()) == 0
     assert "a segment is lost, and its events stay pending" in caplog.text
     assert await servers.open_segments() == [late]
     assert (await world.counts()).pending == 1
@@ -337,7 +337,7 @@ async def test_segments_of_a_failed_run_are_left_to_people(world: SinkWorld) -> 
         await servers.log.mark_failed(run, "A person must decide.")
         kept = await servers.open_segments()
         assert len(kept) == 1
-        assert await enter_late_segments(servers.sweeper()) == 0
+        assert await sweep_segments(servers.sweeper()) == 0
         assert await servers.open_segments() == kept
 
 

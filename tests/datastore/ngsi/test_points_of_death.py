@@ -5,57 +5,33 @@ Nothing is counted twice either: senders repeat what was not answered.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.ngsi.counts import IngestCounts, read_open_segments
-from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.inbox import IntakeResult
 from penstock.datastore.ngsi.options import SinkOptions
-from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
+from penstock.datastore.ngsi.segments.segment_sweep import sweep_segments
 from penstock.datastore.ngsi.sink import NotificationSink
 from tests.datastore.ngsi.latest_checks import check_latest
 from tests.datastore.ngsi.run_totals import RunTotals
-from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification, open_world
+from tests.datastore.ngsi.sample_sinks import QUICK, NewWorld, SinkWorld, car, notification
 from tests.datastore.ngsi.stopping_stores import Writes
 from tests.datastore.ngsi.test_sink import SLOW, runs, runs_in_hand
 from tests.support.consistency_check import faults
 from tests.support.patience import HUNG_SECONDS, until
 from tests.support.sample_resources import SUPER, Watch, on_sqlite, without_moto
-from tests.support.stores import open_table
 
 LEASE = 60
 
 JOINING = replace(QUICK, settlement_seconds=HUNG_SECONDS)
 """The first notification has a run of its own, the settlement of the second joins the third."""
-
-
-NewWorld = Callable[[], AbstractAsyncContextManager[SinkWorld]]
-
-
-@pytest.fixture
-def new_world(implementation: str, destinations: Destinations, tmp_path: Path) -> NewWorld:
-    """Open a context for sinks with a table and files of its own."""
-
-    @asynccontextmanager
-    async def open_it() -> AsyncIterator[SinkWorld]:
-        folder = tmp_path / str(uuid4())
-        folder.mkdir()
-        async with (
-            open_table(implementation, folder) as table,
-            open_world(table, destinations, folder) as world,
-        ):
-            yield world
-
-    return open_it
 
 
 def is_stored(sink: NotificationSink) -> bool:
@@ -123,7 +99,7 @@ class Senders:
         """Let a process that begins a lease later take over all that there is."""
 
         async def take_over(sink: NotificationSink) -> None:
-            self.late += await enter_late_segments(sink.committer.segments)
+            self.late += await sweep_segments(sink.committer.segments)
 
             async def nothing_is_left() -> bool:
                 await sink.take_over_runs()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.ngsi.destinations import EmbeddedDestinations
-from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
+from penstock.datastore.ngsi.segments.segment_sweep import sweep_segments
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.layout import DEAD_PREFIX, OPEN_PREFIX, SETTLED_PREFIX
@@ -103,7 +103,7 @@ class History:
             self.unanswered.popleft()
             self.answered[number] += 1
             await until(partial(is_stored, sink))
-        await enter_late_segments(sink.committer.segments)
+        await sweep_segments(sink.committer.segments)
 
         async def nothing_is_left() -> bool:
             await sink.take_over_runs()
@@ -116,7 +116,7 @@ class History:
         """Compare what the runs tell with the counts of service paths, and with what is stored."""
         async with self.world.open_sink(clock=Clock(self.watch)) as sink:
             counts, totals = await self.world.recount(), RunTotals.of(await runs(sink))
-            await enter_late_segments(sink.committer.segments)
+            await sweep_segments(sink.committer.segments)
         assert totals.adds_up
         assert totals.ingested == counts
         stored = Counter(TABLE % item["entityId"] for item in await self.world.read_samples(AT))

@@ -1,6 +1,7 @@
 """Large values, refused entities and sweeps cost as much as docs/ngsi.md says."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -91,8 +92,31 @@ async def test_a_notification_that_comes_again_costs_its_counts(world: SinkWorld
             await accept(sink, "car1", correlator="c")
             await until(partial(is_stored, sink))
         again = await measure(metered, accept(sink, "car1", correlator="c"))
+        await until(partial(is_stored, sink))
+        # What a notification that follows in time spares.
+        release = sink.committer.segments.settlements.release_all
+        alone = await measure(metered, settle_all(sink, release))
     # Receipts are read before, and the counts are written as for any other notification.
-    assert again == WorkCost(2, 1, 2)
+    assert (again, alone) == (WorkCost(2, 1, 2), WorkCost(1, 0, 2))
+
+
+async def settle_all(sink: NotificationSink, release: Callable[[], None]) -> None:
+    release()
+    await until(lambda: not sink.loader.open_runs)
+
+
+async def test_a_notification_that_comes_again_after_a_quiet_minute_costs_a_run(
+    world: SinkWorld,
+) -> None:
+    metered, watch = MeteredTable(world.context.table), Watch()
+    ground = replace(world.context, table=metered, shards=1, lease_seconds=60, clock=Clock(watch))
+    async with SinkWorld(ground).open_sink(JOINING) as sink:
+        await accept(sink, "car1", correlator="c")
+        await until(partial(is_stored, sink))
+        watch.move(timedelta(seconds=61))
+        again = await measure(metered, accept(sink, "car1", correlator="c"))
+    # The counts, and a run in two lists, which are counted.
+    assert again == WorkCost(2, 1, 10)
 
 
 async def sweep(world: SinkWorld, sink: NotificationSink) -> WorkCost:

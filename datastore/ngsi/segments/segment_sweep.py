@@ -1,8 +1,10 @@
-"""The sweep of late segments: those that were committed after their run was taken over.
+"""The sweep of what rows of counts tell of runs that have ended: late segments, and notes.
 
-A process that stands still for longer than its lease may commit a segment to a run that another
-server has marked as loaded in the meantime. If it then dies, no run leads to the segment any more;
-the row of counts does.
+A late segment was committed after its run was taken over. A process that stands still for longer
+than its lease may commit a segment to a run that another server has marked as loaded in the
+meantime. If it then dies, no run leads to the segment any more; the row of counts does.
+
+What rows note of settled segments is of no use once their run has ended.
 """
 
 import logging
@@ -19,6 +21,7 @@ from penstock.datastore.ngsi.directory import walk_service_paths
 from penstock.datastore.ngsi.events import DamagedLines
 from penstock.datastore.ngsi.run_log import has_ended, marked_run
 from penstock.datastore.ngsi.segment_notes import (
+    MOST_REMOVED,
     OpenSegment,
     open_segments,
     settled_notes,
@@ -31,14 +34,16 @@ from penstock.datastore.table.port import Attributes, Update
 logger = logging.getLogger("penstock.ngsi")
 
 
-async def enter_late_segments(segments: SegmentWriter) -> int:
-    """Enter every late segment as a run that any server takes over; return their number.
+async def sweep_segments(segments: SegmentWriter) -> int:
+    """Let every late segment enter a run again, as nobody's, and take away notes of ended runs.
 
-    Takes away what rows of counts note of runs that have ended. Every server may sweep at any time:
-    a segment changes its run once. Reads each service path.
+    Returns the number of the former. Every server may sweep at any time: a segment changes its run
+    once. Reads each service path.
     """
     entered = 0
     async for at in walk_service_paths(segments.log.access):
+        # These are among what is taken away now.
+        segments.ended.pop(at, None)
         rows = await read_count_rows(segments.log.access.table, at)
         named = {segment.run for row in rows for segment in open_segments(row)}
         noted = {mark for row in rows for mark in settled_notes(row)}
@@ -58,8 +63,9 @@ async def _take_notes_away(
         old = [
             name for mark, names in settled_notes(row).items() if mark in ended for name in names
         ]
-        if old:
-            update = Update(key=count_key(at, shard_of(row)), remove=tuple(old))
+        for start in range(0, len(old), MOST_REMOVED):
+            removed = tuple(old[start : start + MOST_REMOVED])
+            update = Update(key=count_key(at, shard_of(row)), remove=removed)
             await segments.log.access.table.transact([update])
 
 
