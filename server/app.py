@@ -124,7 +124,7 @@ async def open_app(
                 *(local_files.file_routes(own_files, runtime.transfers) if own_files else ()),
                 WebSocketRoute(GRAPHQL_PATH, over_socket),
                 *_notify_routes(settings, authenticator, limiter, runtime.sink),
-                *_caller_routes(settings, store, authenticator, limiter, runner.reader),
+                *_caller_routes(settings, store, authenticator, runner.reader),
                 *page_routes(settings, identity, limits_of(settings), file_origins),
             ],
             middleware=list(middleware_of(settings)),
@@ -209,14 +209,13 @@ def _caller_routes(
     settings: Settings,
     store: Store,
     authenticator: Authenticator,
-    limiter: RateLimiter,
     reader: OperationReader,
 ) -> Iterator[BaseRoute]:
     """The routes beside GraphQL whose callers read and write the store."""
     limits = limits_of(settings)
-    yield S3Events(store, authenticator, limits, limiter).route()
+    yield S3Events(store, authenticator, limits, reader.limits).route()
     yield schema_route(authenticator.caller_of, reader.limits, introspection=reader.introspection)
-    yield from audio_stream_routes(store, authenticator.caller_of, limiter)
+    yield from audio_stream_routes(store, authenticator.caller_of, reader.limits, limits)
     if settings.opensubsonic:
         passwords = PlayerAuthenticator(store, settings.api_key_cache_seconds)
         sign_in = PlayerSignIn(authenticator, passwords)

@@ -4,7 +4,7 @@ From an event the server takes only the names of files. It then looks these up i
 the caller's own permissions.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from penstock.datastore.errors import ErrorCode, ExpectedFailure, PenstockError
+from penstock.datastore.errors import ErrorCode, ExpectedFailure, PenstockError, Unavailable
 from penstock.datastore.objects.port import KEY_BYTES
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
@@ -23,7 +23,9 @@ from penstock.schema.engine.cost import BODY_BYTES
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authenticator
 from penstock.server.core.headers import request_headers, request_id_of
-from penstock.server.edge.rate_limit import CallerAccount, RateLimiter
+from penstock.server.edge.caller_turn import CallerTurn
+from penstock.server.edge.deadline import Deadline
+from penstock.server.edge.rate_limit import CallerAccount, CallerLimits
 from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import HttpProblem, internal_problem, refusal_problem
 
@@ -43,7 +45,7 @@ class S3Events:
     store: Store
     authenticator: Authenticator
     limits: Limits
-    limiter: RateLimiter
+    callers: CallerLimits
 
     def route(self) -> Route:
         return Route(PATH, self._answer, methods=["POST"])
@@ -66,14 +68,21 @@ class S3Events:
         headers = request_headers(request.scope)
         caller = await self.authenticator.caller_of(headers)
         body = await read_body(headers, request.receive, self.limits)
-        self.limiter.spend(caller.user_id, COST + len(body) // BODY_BYTES)
+        self.callers.rate.spend(caller.user_id, COST + len(body) // BODY_BYTES)
         keys = _read_keys(body)
         paid = COST * max(1, len(keys))
-        account = CallerAccount(self.limiter, caller.user_id, paid)
+        account = CallerAccount(self.callers.rate, caller.user_id, paid)
         account.spend_more(paid - COST)
         session = self.store.open_session(caller, account)
-        started = sum([await _confirm_upload(session, key) for key in keys])
+        started = await Deadline(
+            self.limits.deadline_seconds, self._confirm_uploads(session, keys), _too_late
+        )
         return {"started": started, "ignored": len(keys) - started}
+
+    async def _confirm_uploads(self, session: Session, keys: Sequence[str]) -> int:
+        """Return the number of executions that were made ready, at a turn of the caller."""
+        async with CallerTurn(self.callers.running, session.caller.user_id):
+            return sum([await _confirm_upload(session, key) for key in keys])
 
 
 async def _confirm_upload(session: Session, key: str) -> bool:
@@ -107,3 +116,7 @@ def _require_key(value: object) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_KEY:
         raise TypeError("a key is a text")
     return value
+
+
+def _too_late() -> Exception:
+    return Unavailable("The files of the event could not be looked up in time.")
