@@ -15,6 +15,7 @@ from tests.server.edge.edge_client import Client, Edge, client_of
 from tests.support.error_details import extensions_of
 
 HELLO = {"query": "{ hello }"}
+NAMED = "query($n: String) { shelf(name: $n) { __typename } }"
 WORLD = {"data": {"hello": "world"}}
 
 
@@ -204,9 +205,9 @@ async def test_another_executor_can_take_over() -> None:
         return ExecutionResult(data={"mine": prepared.variables})
 
     async with client_of(Edge(executor=mine)) as client:
-        for number in (1, 2):
-            asked = HELLO | {"variables": {"n": number}}
-            assert (await client.post(asked)).json == {"data": {"mine": {"n": number}}}
+        for name in ("a", "b"):
+            asked = {"query": NAMED, "variables": {"n": name, "undeclared": 1}}
+            assert (await client.post(asked)).json == {"data": {"mine": {"n": name}}}
     assert seen[0].document is seen[1].document
 
 
