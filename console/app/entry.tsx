@@ -1,6 +1,6 @@
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
-import { findSession } from "./session";
+import { findSession } from "./findSession";
 import { readSettings } from "./settings";
 import { applyTheme, readTheme } from "./theme";
 import "./style.css";

@@ -2,13 +2,7 @@ import { Plus } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { Link } from "wouter";
 import { useAnswer, useLive, usePages, useServices } from "../../app/queries";
-import {
-  CatalogueCalculations,
-  CatalogueChanges,
-  CatalogueDatasets,
-  CatalogueMetrics,
-  CataloguePipelines,
-} from "../../graphql/generated/catalogue";
+import { CatalogueChanges, type CataloguePipelines } from "../../graphql/generated/catalogue";
 import { Viewer } from "../../graphql/generated/shell";
 import type { Order, State } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
@@ -20,6 +14,7 @@ import { Empty, Loading, More, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { ExecutionDots, type DottedExecution } from "./ExecutionDots";
 import { Facets } from "./Facets";
+import { type Kind, KINDS } from "./kinds";
 import {
   type Filter,
   type Mode,
@@ -38,41 +33,8 @@ const ORDERS: readonly (readonly [Order, string])[] = [
   ["OLDEST_FIRST", "oldest first"],
 ];
 
-const KINDS = {
-  PIPELINE: {
-    title: "Pipelines",
-    one: "pipeline",
-    path: "pipelines",
-    operation: CataloguePipelines,
-    command: "penstock seed",
-  },
-  CALCULATION: {
-    title: "Calculations",
-    one: "calculation",
-    path: "calculations",
-    operation: CatalogueCalculations,
-    command: "penstock seed",
-  },
-  REFERENCE_DATASET: {
-    title: "Datasets",
-    one: "dataset",
-    path: "datasets",
-    operation: CatalogueDatasets,
-    command: "penstock seed",
-  },
-  METRIC: {
-    title: "Metrics",
-    one: "metric",
-    path: "metrics",
-    operation: CatalogueMetrics,
-    command: "penstock seed",
-  },
-} as const;
-
 const STATES: readonly State[] = ["ENABLED", "FROZEN", "DISABLED"];
 const NARROWING = [...PARTS, "name", "state", "owner"];
-
-export type Kind = keyof typeof KINDS;
 
 interface Entry {
   id: string;

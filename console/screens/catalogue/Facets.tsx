@@ -5,7 +5,7 @@ import { FacetKeys, FacetValues } from "../../graphql/generated/catalogue";
 import type { NameFilter, State } from "../../graphql/generated/types";
 import { ChoiceField } from "../../parts/fields";
 import { Loading, More, PendingList, Problem } from "../../parts/state";
-import type { Kind } from "./Catalogue";
+import type { Kind } from "./kinds";
 import { type Filter, type FilterTag, type Mode, modeOf, toInput } from "./tagFilter";
 
 const MODE_NAMES: readonly (readonly [Mode, string])[] = [

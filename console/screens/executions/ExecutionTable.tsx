@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { pathOf } from "../../parts/address";
 import { formatDuration } from "../../parts/format";
 import { Digits, ExecutionBadge, Time } from "../../parts/marks";
-import type { Row } from "./Executions";
+import type { Row } from "./liveRows";
 
 interface ExecutionTableProps {
   rows: readonly Row[];

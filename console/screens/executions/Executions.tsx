@@ -33,8 +33,6 @@ const STATES: readonly ExecutionState[] = [
   "CANCELLED",
 ];
 
-export type Row = ExecutionsQuery["executions"]["nodes"][number];
-
 /** The executions of all pipelines that the caller sees, live. */
 export default function Executions() {
   useTitle("Executions");

@@ -2,7 +2,7 @@ import { useLocation } from "wouter";
 import { pathOf } from "../../parts/address";
 import { Axes } from "../../parts/Axes";
 import { formatName, formatTime } from "../../parts/format";
-import type { Row } from "./Executions";
+import type { Row } from "./liveRows";
 
 const MOST = 60;
 const WIDTH = 1000;

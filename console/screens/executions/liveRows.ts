@@ -5,7 +5,7 @@ import type {
   TagInput,
 } from "../../graphql/generated/types";
 
-type Row = ExecutionsQuery["executions"]["nodes"][number];
+export type Row = ExecutionsQuery["executions"]["nodes"][number];
 
 /** Whether a list asked for with these variables holds a row; of the group's are all that come. */
 export function fits(row: Row, wanted: ExecutionsQueryVariables): boolean {

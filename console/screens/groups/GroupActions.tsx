@@ -11,7 +11,7 @@ import { formatName } from "../../parts/format";
 import { ModalDialog } from "../../parts/ModalDialog";
 import { Problem } from "../../parts/state";
 import { GroupChange, type ShownGroup } from "./GroupChange";
-import { Amount, type Quota } from "./Groups";
+import { Amount, type Quota } from "./Quotas";
 
 interface GroupActionsProps {
   group: ShownGroup;

@@ -4,16 +4,17 @@ import { useAnswer } from "../../app/queries";
 import { GroupDetails } from "../../graphql/generated/groups";
 import { Viewer } from "../../graphql/generated/shell";
 import { useAddress } from "../../parts/address";
-import { formatBytes, formatName } from "../../parts/format";
+import { formatName } from "../../parts/format";
 import { useFocusAtFirst } from "../../parts/focus";
 import { JobList } from "../../parts/JobList";
-import { Digits, StateBadge, TagPills, Time } from "../../parts/marks";
+import { StateBadge, TagPills, Time } from "../../parts/marks";
 import { Answered, Missing } from "../../parts/state";
 import { presentTab, Tabs } from "../../parts/Tabs";
 import { useTitle } from "../../parts/title";
 import { ApiKeyList } from "./ApiKeyList";
 import { GroupActions } from "./GroupActions";
 import { GroupTree } from "./GroupTree";
+import { Quotas } from "./Quotas";
 import { describeRole, effectiveRole, type HeldRole, topGroups } from "../../parts/roles";
 
 const TABS = ["Groups", "Keys"] as const;
@@ -131,38 +132,6 @@ function GroupHeading({ path, isReached }: { path: string; isReached: boolean })
       <code>{path}</code>
     </h2>
   );
-}
-
-export interface Quota {
-  kind: string;
-  maximum?: string | number | null;
-  used: string | number;
-}
-
-function Quotas({ quotas }: { quotas: readonly Quota[] }) {
-  if (quotas.length === 0) return null;
-  return (
-    <dl className="figures" aria-label="What the group and those below it keep">
-      {quotas.map(({ kind, used, maximum }) => (
-        <div key={kind}>
-          <dt>{formatName(kind)}</dt>
-          <dd>
-            <Amount kind={kind} amount={used} />
-            {maximum == null ? null : (
-              <span className="muted">
-                {" "}
-                of <Amount kind={kind} amount={maximum} />
-              </span>
-            )}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-export function Amount({ kind, amount }: { kind: string; amount: string | number }) {
-  return kind === "BYTES" ? formatBytes(amount) : <Digits value={amount} />;
 }
 
 interface Entry {

@@ -13,7 +13,7 @@ import { StateBadge, TagPills, Time } from "../../parts/marks";
 import { Answered, More, type Paged, PendingList } from "../../parts/state";
 import { readTag } from "../catalogue/tagFilter";
 import { ManifestFacts } from "./ManifestFacts";
-import { RunSteps } from "./RunSteps";
+import { type Place, RunSteps } from "./RunSteps";
 
 const STATES: readonly RunState[] = [
   "NEW",
@@ -24,11 +24,6 @@ const STATES: readonly RunState[] = [
   "FAILED",
   "GIVEN_UP",
 ];
-
-export interface Place {
-  group: string | null;
-  manifest: string;
-}
 
 interface RunListsProps extends Place {
   /** Those of the manifest; undefined until they are known. */

@@ -16,7 +16,11 @@ import { readForm } from "../../parts/forms";
 import { ModalDialog } from "../../parts/ModalDialog";
 import { hasRole } from "../../parts/roles";
 import { Problem } from "../../parts/state";
-import type { Place } from "./RunLists";
+
+export interface Place {
+  group: string | null;
+  manifest: string;
+}
 
 const STEPS = {
   retry: {

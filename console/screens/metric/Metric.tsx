@@ -1,7 +1,6 @@
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { MetricDetails } from "../../graphql/generated/metric";
-import type { MetricDetailsQuery } from "../../graphql/generated/types";
 import { pathOf } from "../../parts/address";
 import { OfRole } from "../../parts/denial";
 import { formatName } from "../../parts/format";
@@ -11,8 +10,7 @@ import { Answered, Missing } from "../../parts/state";
 import { VersionTable } from "../../parts/VersionTable";
 import { useTitle } from "../../parts/title";
 import { Series } from "./Series";
-
-export type ShownMetric = NonNullable<MetricDetailsQuery["metric"]>;
+import { nameOfInput, type ShownMetric } from "./shownMetric";
 
 /** A metric: its values over time and groups, what they are made of, and its versions. */
 export default function Metric({ id }: { id: string }) {
@@ -38,12 +36,6 @@ export default function Metric({ id }: { id: string }) {
       }
     </Answered>
   );
-}
-
-/** The name of an input: a pipeline with its output, or a metric; of one out of sight, no more. */
-export function nameOfInput({ name, output }: ShownMetric["inputs"][number]): string {
-  if (name === null) return "an input out of sight";
-  return output ? `${name} ${output}` : name;
 }
 
 /** Lead to the metric, or to the rows of the pipeline, that an input is. */

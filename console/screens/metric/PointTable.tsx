@@ -1,12 +1,13 @@
 import { Fragment, useState } from "react";
 import { Link } from "wouter";
-import type { Every } from "../../graphql/generated/types";
+import type { Every, MetricSeriesQuery } from "../../graphql/generated/types";
 import { pathOf } from "../../parts/address";
 import { formatNumber } from "../../parts/format";
 import { Digits } from "../../parts/marks";
 import { formatStart } from "../../parts/TimeBars";
-import type { ShownMetric } from "./Metric";
-import type { Point } from "./Series";
+import type { ShownMetric } from "./shownMetric";
+
+export type Point = NonNullable<MetricSeriesQuery["metric"]>["series"]["points"][number];
 
 interface PointTableProps {
   points: readonly Point[];

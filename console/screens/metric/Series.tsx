@@ -1,7 +1,7 @@
 import { announce } from "../../app/announcement";
 import { useAnswer, useShownWith } from "../../app/queries";
 import { MetricSeries } from "../../graphql/generated/metric";
-import type { MetricBreakdown, MetricSeriesQuery } from "../../graphql/generated/types";
+import type { MetricBreakdown } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
 import { EveryField, readEvery } from "../../parts/EveryField";
 import { ChoiceField, GroupField } from "../../parts/fields";
@@ -10,10 +10,8 @@ import { sumByStart } from "../../parts/sumByStart";
 import { TimeBars } from "../../parts/TimeBars";
 import { SpanField } from "../../parts/SpanField";
 import { TimeField } from "../../parts/TimeRange";
-import { nameOfInput, type ShownMetric } from "./Metric";
-import { PointTable } from "./PointTable";
-
-export type Point = NonNullable<MetricSeriesQuery["metric"]>["series"]["points"][number];
+import { type Point, PointTable } from "./PointTable";
+import { nameOfInput, type ShownMetric } from "./shownMetric";
 
 const BREAKDOWNS: readonly (readonly [MetricBreakdown, string])[] = [
   ["NONE", "all together"],

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { CalculationLink, DatasetLink } from "../../parts/Formula";
 import { callsOf } from "../../parts/formulas";
 import { UsedBy } from "../../parts/UsedBy";
-import type { ShownPipeline } from "./Pipeline";
+import type { ShownPipeline } from "./shownPipeline";
 
 /** One hop of what a pipeline is made of and what it is used for, from left to right. */
 export function Lineage({ pipeline }: { pipeline: ShownPipeline }) {

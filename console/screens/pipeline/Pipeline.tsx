@@ -2,7 +2,6 @@ import { FileUp, Rows3 } from "lucide-react";
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { PipelineDetails } from "../../graphql/generated/pipeline";
-import type { PipelineDetailsQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
 import { AsAt, missingAsAt } from "../../parts/AsAt";
 import { OfRole, useRoles } from "../../parts/denial";
@@ -16,9 +15,8 @@ import { TransformerTable } from "../../parts/TransformerTable";
 import { Access } from "./Access";
 import { Lineage } from "./Lineage";
 import { PipelineRuns } from "./PipelineRuns";
+import type { ShownPipeline } from "./shownPipeline";
 import { Versions } from "./Versions";
-
-export type ShownPipeline = NonNullable<PipelineDetailsQuery["pipeline"]>;
 
 const TABS = ["Transforms", "Versions", "Executions", "Access", "Lineage"] as const;
 

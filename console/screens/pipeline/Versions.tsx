@@ -4,7 +4,7 @@ import { StateBadge } from "../../parts/marks";
 import { More, PendingList } from "../../parts/state";
 import { VersionDifference } from "../../parts/VersionDifference";
 import { VersionTable } from "../../parts/VersionTable";
-import type { ShownPipeline } from "./Pipeline";
+import type { ShownPipeline } from "./shownPipeline";
 
 /** All versions, and two of them side by side. */
 export function Versions({ pipeline }: { pipeline: ShownPipeline }) {

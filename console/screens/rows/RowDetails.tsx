@@ -4,6 +4,7 @@ import { announce } from "../../app/announcement";
 import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer } from "../../app/queries";
 import { RowExplanation, RowHistory, WithdrawRow } from "../../graphql/generated/rows";
+import type { KeptRowsQuery } from "../../graphql/generated/types";
 import { ActionButton } from "../../parts/ActionButton";
 import { pathOf } from "../../parts/address";
 import { OfRole } from "../../parts/denial";
@@ -15,7 +16,8 @@ import { TagPills, Time } from "../../parts/marks";
 import { Answered, Problem } from "../../parts/state";
 import { UsedVersions } from "../../parts/UsedVersions";
 import { textOf, type RowOutput } from "./rowOutputs";
-import type { ShownRow } from "./RowTable";
+
+export type ShownRow = NonNullable<KeptRowsQuery["pipeline"]>["rows"]["nodes"][number];
 
 interface RowDetailsProps {
   pipeline: string;

@@ -1,15 +1,12 @@
 import { Fragment } from "react";
 import { usePages } from "../../app/queries";
 import { KeptRows } from "../../graphql/generated/rows";
-import type { KeptRowsQuery } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
 import { Digits } from "../../parts/marks";
 import { Answered, Empty, More } from "../../parts/state";
-import { RowDetails } from "./RowDetails";
+import { RowDetails, type ShownRow } from "./RowDetails";
 import { textOf, type RowOutput } from "./rowOutputs";
 import type { RowFilter } from "./Totals";
-
-export type ShownRow = NonNullable<KeptRowsQuery["pipeline"]>["rows"]["nodes"][number];
 
 interface RowTableProps {
   id: string;

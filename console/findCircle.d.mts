@@ -1,0 +1,1 @@
+export function findCircle(imports: ReadonlyMap<string, readonly string[]>): string[] | undefined;
