@@ -35,7 +35,7 @@ LOOK_SECONDS: Final = 2.0
 
 NEAR_PART: Final = 10
 NEAR_LEAST: Final = 1_000
-"""Near a maximum is where a tenth of it is left, or so few."""
+"""Near a maximum is where a tenth of it is left, or room for so few writes of the same size."""
 
 _MOST_LOOKS: Final = 10_000
 
@@ -196,5 +196,5 @@ def _find_near(maxima: Amounts, used: Amounts, growth: Amounts) -> list[QuotaKin
         for kind, more in growth
         if more > 0
         and (most := maxima.of(kind))
-        and most - used.of(kind) - more < max(most // NEAR_PART, NEAR_LEAST)
+        and most - used.of(kind) - more < max(most // NEAR_PART, NEAR_LEAST * more)
     ]
