@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from cachetools import LRUCache, TTLCache
 
 from penstock.datastore.player_passwords import SealedPassword
-from penstock.datastore.roles import Caller
+from penstock.datastore.roles import MAX_USER_ID, Caller
 from penstock.server.auth.shared_reads import SharedReads
 
 MAX_CACHED: Final = 10_000
@@ -47,6 +47,8 @@ class PlayerAuthenticator:
 
         Raises Unavailable.
         """
+        if len(user) > MAX_USER_ID:
+            return None  # a name that nobody has, and that takes much room among those remembered
         for found in await self._passwords_of(user):
             password = await self._open(found)
             if password is not None and is_proven(password):
