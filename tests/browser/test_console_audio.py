@@ -239,6 +239,9 @@ async def test_an_uploaded_track_is_in_the_library_and_its_album_gets_and_loses_
     )
     track = page.get_by_role("list", name="List of tracks").get_by_role("listitem")
     of_track = track.filter(has_text="My tone").locator("img.cover")
+    # A failed expectation shows the page, and says whether the track or its cover is not there.
+    await expect(track.filter(has_text="My tone")).to_have_count(1)
+    await expect(of_track).to_have_count(1)
     await of_track.scroll_into_view_if_needed()
     await expect(of_track).to_have_js_property("naturalWidth", 32)
 
