@@ -30,22 +30,22 @@ def _token_of(head: str) -> str:
     return ".".join(urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in parts)
 
 
-class Asked(NamedTuple):
+class UrlRequest(NamedTuple):
     """The URL of a GET, and its header fields."""
 
     url: str
     fields: dict[str, str]
 
 
-def _player(**parameters: str) -> Asked:
-    return Asked(f"/rest/ping?{urlencode(parameters)}", {})
+def _player(**parameters: str) -> UrlRequest:
+    return UrlRequest(f"/rest/ping?{urlencode(parameters)}", {})
 
 
-def _bearer(token: str) -> Asked:
-    return Asked("/schema.graphql", {"authorization": f"Bearer {token}"})
+def _bearer(token: str) -> UrlRequest:
+    return UrlRequest("/schema.graphql", {"authorization": f"Bearer {token}"})
 
 
-STRANGERS: Final[dict[str, Callable[[str], Asked]]] = {
+STRANGERS: Final[dict[str, Callable[[str], UrlRequest]]] = {
     "a user with a password": lambda text: _player(u=WIDE + text, p="x"),
     "a user with a token": lambda text: _player(u=WIDE + text, t="x", s="y"),
     "a password": lambda text: _player(u="ann", p=text),
@@ -54,9 +54,9 @@ STRANGERS: Final[dict[str, Callable[[str], Asked]]] = {
     "a bearer token": _bearer,
     "the key of a bearer token": lambda text: _bearer(_token_of(text)),
     "an API key as a bearer token": lambda text: _bearer(f"penstock_{text}"),
-    "a media type": lambda text: Asked("/graphql", {"accept": f"text/{text}"}),
-    "a path": lambda text: Asked(f"/{text}", {}),
-    "the name of a field": lambda text: Asked("/graphql", {text: "x"}),
+    "a media type": lambda text: UrlRequest("/graphql", {"accept": f"text/{text}"}),
+    "a path": lambda text: UrlRequest(f"/{text}", {}),
+    "the name of a field": lambda text: UrlRequest("/graphql", {text: "x"}),
 }
 
 
@@ -67,9 +67,9 @@ async def app(store: Store, tmp_path: Path) -> AsyncIterator[ASGIApp]:
         yield app
 
 
-async def send(app: ASGIApp, asked: Asked) -> None:
+async def send(app: ASGIApp, request: UrlRequest) -> None:
     """Send a request as a server would, since clients remember URLs."""
-    path, _, query = asked.url.partition("?")
+    path, _, query = request.url.partition("?")
     scope = {
         "type": "http",
         "http_version": "1.1",
@@ -79,7 +79,7 @@ async def send(app: ASGIApp, asked: Asked) -> None:
         "raw_path": path.encode(),
         "query_string": query.encode(),
         "headers": [(b"host", b"localhost")]
-        + [(name.encode(), value.encode()) for name, value in asked.fields.items()],
+        + [(name.encode(), value.encode()) for name, value in request.fields.items()],
         "client": ("127.0.0.1", 50_000),
     }
     statuses = list[int]()
