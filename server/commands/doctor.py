@@ -13,6 +13,7 @@ from penstock.server.commands.checks.cluster import check_cluster
 from penstock.server.commands.checks.dynamodb import check_dynamodb
 from penstock.server.commands.checks.embedded_store import check_embedded_store
 from penstock.server.commands.checks.issuer import check_issuer
+from penstock.server.commands.checks.latest_samples import check_latest_samples
 from penstock.server.commands.checks.recount import RecountReport
 from penstock.server.commands.checks.recount import recount as recount_table
 from penstock.server.commands.checks.running_server import RunningServer, check_running_server
@@ -22,7 +23,8 @@ from penstock.server.commands.client.server_options import ServerOptions
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
-from penstock.server.runtime.movable_stores import SEGMENTS
+from penstock.server.runtime.movable_stores import SEGMENTS, open_movable_store
+from penstock.server.runtime.ngsi_sink import has_samples
 from penstock.server.runtime.stores import build_store, open_table
 from penstock.server.settings.settings import Settings
 
@@ -87,7 +89,15 @@ async def _recount(settings: Settings, *, repair: bool) -> RecountReport:
                 # What a write in steps has still to add must not be added by the repair as well.
                 await build_store(table, settings).finish_writes()
             segments = 1 if settings.store == "sqlite" else SEGMENTS
-            return await recount_table(table, segments, progress, repair=repair)
+            rows = await recount_table(table, segments, progress, repair=repair)
+    if not has_samples(settings):
+        return rows
+    async with open_movable_store(settings) as store:
+        with show_progress("Reading samples", None) as progress:
+            latest = await check_latest_samples(store, progress, repair=repair)
+    return RecountReport(
+        [*rows.findings, *latest.findings], [*rows.differences, *latest.differences]
+    )
 
 
 def _report(found: Sequence[Finding], more: Mapping[str, object]) -> CommandOutput:

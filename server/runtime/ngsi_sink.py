@@ -16,6 +16,11 @@ from penstock.server.settings.settings import Settings
 SAMPLES = "samples.db"
 
 
+def has_samples(settings: Settings) -> bool:
+    """Whether the store may have tables of samples; opening them makes the embedded one."""
+    return settings.store != "sqlite" or (settings.data_dir / SAMPLES).exists()
+
+
 @asynccontextmanager
 async def open_destinations(settings: Settings) -> AsyncIterator[Destinations]:
     """Open the tables of samples: a separate file for the embedded store, or DynamoDB tables."""

@@ -7,20 +7,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
+from penstock.datastore.dynamodb.retry import DEADLINE
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.executions.create import ExecutionRequest
-from penstock.datastore.ngsi.counts import read_counts
+from penstock.datastore.ngsi.counts import IngestCounts, read_counts
+from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.roles import Caller, GroupPath
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key, Table
 from tests.datastore.audio import sample_library
 from tests.datastore.manifest.sample_runs import discover, run_faults, run_name
+from tests.datastore.ngsi.latest_checks import check_latest, list_series, stored_keys
 from tests.datastore.ngsi.sample_destinations import PrefixedDestinations, open_dynamodb
-from tests.datastore.ngsi.sample_sinks import car, notification, open_world
+from tests.datastore.ngsi.sample_sinks import AT, car, notification, open_world
 from tests.support import consistency_check
 from tests.support.consistency_check import contents
+from tests.support.patience import until
 from tests.support.sample_resources import SUPER, USA, create_groups, make
 from tests.support.stores import open_dynamodb as open_table
 from tests.support.stores import open_files
@@ -53,8 +57,8 @@ WriteOne: TypeAlias = Callable[[LoadedServer, str, str], Awaitable[object]]
 CheckRows: TypeAlias = Callable[[Table], Awaitable[list[str]]]
 """Describes each row that is not what the others demand."""
 
-CheckCounts: TypeAlias = Callable[[Table, int], Awaitable[list[str]]]
-"""Describes what is missing or wrong after so many writes."""
+CheckCounts: TypeAlias = Callable[[Table, str, int], Awaitable[list[str]]]
+"""Describes what is missing or wrong after so many writes to the table at this URL."""
 
 
 class Load(NamedTuple):
@@ -117,16 +121,51 @@ async def _notify(server: LoadedServer, name: str, _: str) -> object:
     return await server.sink.accept_notification(notification(*cars, correlator=name), 100)
 
 
-async def _count_events(table: Table, written: int) -> list[str]:
-    counts = await read_counts(table, ("vehicles", "/4wheels"))
-    exact = counts.adds_up and counts.received == 2 * written
-    return [] if exact else [f"{counts} of {written} notifications"]
+async def _check_samples(table: Table, endpoint_url: str, written: int) -> list[str]:
+    """Compare counts, samples, and the rows that name the latest of these, after all is stored."""
+    counts = await _wait_until_settled(table)
+    faults = []
+    if counts != IngestCounts(received=2 * written, persisted=2 * written, items=2 * written):
+        faults.append(f"{counts} of {written} notifications")
+    async with _open_samples(endpoint_url, table) as destinations:
+        access = SinkAccess(destinations)
+        notified = Store(table, ngsi_access=access).open_session(SUPER).notifications
+        series = await list_series(notified)
+        stored = [len(await stored_keys(notified, of)) for of in series]
+        if stored != [written] * 2:
+            faults.append(f"{stored} samples of {written} notifications")
+        try:
+            await check_latest(table, notified)
+        except AssertionError as wrong:
+            faults.append(f"latest: {wrong}")
+    return faults
+
+
+async def _wait_until_settled(table: Table) -> IngestCounts:
+    async def is_settled() -> bool:
+        return not (await read_counts(table, AT)).pending
+
+    await until(is_settled)
+    return await read_counts(table, AT)
+
+
+@asynccontextmanager
+async def _open_samples(
+    endpoint_url: str, table: Table, deadline: float = DEADLINE
+) -> AsyncIterator[PrefixedDestinations]:
+    """Open the tables of samples that belong to a table of the emulator."""
+    assert isinstance(table, DynamoDBTable)
+    inner = await open_dynamodb(endpoint_url, deadline=deadline)
+    try:
+        yield PrefixedDestinations(inner, f"{table._name[-8:]}.")
+    finally:
+        await inner.close()
 
 
 def _checked_by(faults: CheckRows, is_thing: Callable[[Key], bool]) -> CheckCounts:
     """Return the check that counts all things and recounts all rows that follow from them."""
 
-    async def check(table: Table, written: int) -> list[str]:
+    async def check(table: Table, _: str, written: int) -> list[str]:
         found = sum(map(is_thing, await contents(table)))
         return [*([] if found == written else [f"{found} of {written}"]), *await faults(table)]
 
@@ -150,7 +189,7 @@ LOADS: Final[dict[str, Load]] = {
     ),
     "runs": Load("runs of one manifest", _prepare_manifest, _insert_run, _check_runs),
     "notifications": Load(
-        "notifications of one service", nothing_to_prepare, _notify, _count_events, sinks=True
+        "notifications of one service", nothing_to_prepare, _notify, _check_samples, sinks=True
     ),
     "library": Load("tracks of one user", nothing_to_prepare, _add_track, _check_tracks),
 }
@@ -181,9 +220,8 @@ async def open_loaded_server(
         files = await held.enter_async_context(open_files(directory))
         server = LoadedServer(Store(opened, files=files))
         if sinks:
-            inner = await open_dynamodb(endpoint_url, deadline=deadline)
-            held.push_async_callback(inner.close)
-            destinations = PrefixedDestinations(inner, f"{table[-8:]}.")
+            samples = _open_samples(endpoint_url, opened, deadline)
+            destinations = await held.enter_async_context(samples)
             world = await held.enter_async_context(open_world(opened, destinations, directory))
             sink = await held.enter_async_context(world.open_sink())
             server = replace(server, sink=sink)

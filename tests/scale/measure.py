@@ -115,7 +115,7 @@ async def measure(of: Measurement, emulator_url: str, directory: Path) -> LoadRe
         ]
         result = await asyncio.to_thread(run_servers, orders)
         counts = await asyncio.to_thread(take_counts, proxy_url)
-    faults = await load.check(table, len(result.seconds))
+    faults = await load.check(table, emulator_url, len(result.seconds))
     await delete_table(table._client, table._name)
     await table.close()
     return LoadReport(of, result, counts, faults)

@@ -70,7 +70,7 @@ async def test_servers_that_write_at_once_all_succeed(tmp_path: Path, kind: str)
         )
         results = await asyncio.gather(*runs)
         assert [result.failures for result in results] == [[]] * SERVERS
-        assert await load.check(table, SERVERS * WRITES) == []
+        assert await load.check(table, quick_endpoint(), SERVERS * WRITES) == []
         assert proxy.counts.cancelled["TransactionConflict"] <= MOST_CONFLICTS * SERVERS * WRITES
 
 
@@ -101,4 +101,4 @@ async def test_one_server_that_writes_the_same_rows_meets_no_conflict(tmp_path: 
         assert result.failures == []
         assert proxy.counts.cancelled == {}
         assert proxy.counts.succeeded < WRITES
-        assert await load.check(table, 2 * WRITES) == []
+        assert await load.check(table, quick_endpoint(), 2 * WRITES) == []

@@ -14,7 +14,7 @@ from penstock.server.core.progress_bars import Advance
 MOST_SHOWN: Final = 50
 """The most differences in the text; `--json` lists all."""
 
-_REPAIR = "`penstock doctor --repair` makes them as they should be."
+REPAIR = "`penstock doctor --repair` makes them as they should be."
 _AGAIN = "Something wrote there, or two resources claim one name: repeat the command."
 
 
@@ -42,7 +42,7 @@ def _findings(found: Differences, done: RepairResult | None) -> list[Finding]:
     shown = _describe_differences(found)[:MOST_SHOWN]
     listed = [Finding("recount", level, _in_words(one)) for one in shown]
     if done is None:
-        return [*listed, fail("recount", words, _REPAIR)]
+        return [*listed, fail("recount", words, REPAIR)]
     if done.left:
         left = f"{words} {done.repaired} were repaired; {done.left} are left."
         return [*listed, fail("recount", left, _AGAIN)]

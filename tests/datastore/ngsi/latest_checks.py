@@ -45,7 +45,7 @@ async def check_latest(table: Table, notified: IngestRepository) -> int:
         row = rows.get(":".join(["NL", *map(escape, of.entity.key_values.values())]), {})
         entry = row.get(f"key:{of.name}")
         entries += entry is not None
-        stored = await _stored_keys(notified, of)
+        stored = await stored_keys(notified, of)
         assert entry is None or all(key <= str(entry) for key in stored), (of, entry)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(latest, "FEW", 0)
@@ -56,7 +56,8 @@ async def check_latest(table: Table, notified: IngestRepository) -> int:
     return entries
 
 
-async def _stored_keys(notified: IngestRepository, of: Attribute) -> list[str]:
+async def stored_keys(notified: IngestRepository, of: Attribute) -> list[str]:
+    """The sort keys of all samples of an attribute."""
     keys = []
     for persistence, name in of.places:
         table = notified.ingest.destinations.table(name)

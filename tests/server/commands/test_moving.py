@@ -1,5 +1,6 @@
 """`penstock export`, `import`, `backup`, `restore` and `doctor --recount` as a user sees them."""
 
+import asyncio
 import json
 import shutil
 import sqlite3
@@ -8,10 +9,18 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.ngsi.repository import SinkAccess
+from penstock.datastore.store import Store
 from penstock.server.command_line import run
 from penstock.server.commands import import_
+from penstock.server.commands.options import StoreOptions
+from penstock.server.runtime.movable_stores import open_movable_store
 from penstock.server.settings.settings import Settings
+from tests.datastore.ngsi.sample_destinations import AT, event
+from tests.datastore.ngsi.stored_samples import store_events
 from tests.support.table_interceptors import ProcessDied
+
+NAMING = b"NL:vehicles:/4wheels:car1:car"
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +128,36 @@ def test_what_differs_is_told_and_repaired(
     repaired = answer(capsys, "doctor", "--repair", "--data-dir", "a")
     assert [check["level"] for check in repaired["checks"]] == ["warn", "warn"]
     assert answer(capsys, "doctor", "--recount", "--data-dir", "a")["differences"] == []
+
+
+def test_a_row_that_is_behind_a_sample_is_told_and_raised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asyncio.run(keep_a_sample(StoreOptions(data_dir=Path("a")).settings()))
+    found = answer(capsys, "doctor", "--recount", "--data-dir", "a")
+    assert found["checks"][1]["message"] == "No row is behind the samples of 1 series."
+    with sqlite3.connect(tmp_path / "a" / "penstock.db") as file:
+        ((sk, right),) = file.execute("SELECT sk, body FROM items WHERE pk = ?", (NAMING,))
+        late, early = (b"001429535775005:", b"000429535775005:")
+        assert late in right
+        wrong = right.replace(late, early)
+        file.execute("UPDATE items SET body = ? WHERE pk = ? AND sk = ?", (wrong, NAMING, sk))
+    (one,) = answer(capsys, "doctor", "--recount", "--data-dir", "a", code=3)["differences"]
+    assert (one["pk"], one["sk"]) == (NAMING.decode(), "NL")
+    ((standing,), (wanted,)) = one["standing"].values(), one["wanted"].values()
+    assert (standing[:16], wanted[:16]) == (early.decode(), late.decode())
+    assert run(["doctor", "--recount", "--data-dir", "a"]) == 3
+    assert "1 row is behind the samples of 1 series." in capsys.readouterr().out
+    repaired = answer(capsys, "doctor", "--repair", "--data-dir", "a")
+    assert [check["level"] for check in repaired["checks"]] == ["ok", "warn", "warn"]
+    assert answer(capsys, "doctor", "--recount", "--data-dir", "a")["differences"] == []
+
+
+async def keep_a_sample(settings: Settings) -> None:
+    async with open_movable_store(settings) as store:
+        await store.table.create()
+        access = SinkAccess(store.destinations)
+        await store_events(Store(store.table, ngsi_access=access), [event("t-t", at=AT)])
 
 
 @pytest.mark.parametrize("command", ["backup", "restore"])
