@@ -224,26 +224,33 @@ async def test_the_library_is_browsed_and_the_queue_is_changed_while_it_plays(vi
     assert_quiet(visit)
 
 
-async def test_an_uploaded_track_is_in_the_library_and_its_album_gets_and_loses_a_cover(
-    visit: Visit, tmp_path: Path
-) -> None:
-    page = await open_console(visit, "/audio")
-    hand_over_choosers(page)
+async def upload_tone(page: Page, folder: Path) -> Locator:
+    """Upload "My tone" of "My album" with a cover of 32 pixels; returns its picture in the list."""
     sound = wav(
         tone(440, 1.0),
         Tags(title="My tone", album="My album", album_artist="Me"),
         png(10, 120, 60, side=32),
     )
     await page.get_by_label("Upload tracks").set_input_files(
-        await write_bytes(tmp_path / "mine.wav", sound)
+        await write_bytes(folder / "mine.wav", sound)
     )
-    track = page.get_by_role("list", name="List of tracks").get_by_role("listitem")
-    of_track = track.filter(has_text="My tone").locator("img.cover")
+    tracks = page.get_by_role("list", name="List of tracks").get_by_role("listitem")
+    track = tracks.filter(has_text="My tone")
     # A failed expectation shows the page, and says whether the track or its cover is not there.
-    await expect(track.filter(has_text="My tone")).to_have_count(1)
-    await expect(of_track).to_have_count(1)
-    await of_track.scroll_into_view_if_needed()
-    await expect(of_track).to_have_js_property("naturalWidth", 32)
+    await expect(track).to_have_count(1)
+    cover = track.locator("img.cover")
+    await expect(cover).to_have_count(1)
+    await cover.scroll_into_view_if_needed()
+    await expect(cover).to_have_js_property("naturalWidth", 32)
+    return cover
+
+
+async def test_an_uploaded_track_is_in_the_library_and_its_album_gets_and_loses_a_cover(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = await open_console(visit, "/audio")
+    hand_over_choosers(page)
+    of_track = await upload_tone(page, tmp_path)
 
     # The cover of its album, by the keyboard alone.
     await press_on(page, "Albums")
