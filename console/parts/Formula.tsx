@@ -1,3 +1,4 @@
+import { Fragment } from "react";
 import { Link } from "wouter";
 import { useAnswer } from "../app/queries";
 import { FindCalculation, FindDataset } from "../graphql/generated/parts";
@@ -8,16 +9,26 @@ import { cutFormula } from "./formulas";
 export function Formula({ formula, group }: { formula: string; group: string }) {
   return (
     <pre className="formula">
-      <code>
-        {cutFormula(formula).map(({ kind, text }, index) =>
-          kind === "calculation" ? (
-            <CalculationLink key={index} name={text.slice(1)} group={group} words={text} />
+      <FormulaCode formula={formula} group={group} />
+    </pre>
+  );
+}
+
+/** The words of a formula, which stay whole where they fit: a line ends before one. */
+export function FormulaCode({ formula, group }: { formula: string; group?: string }) {
+  return (
+    <code>
+      {cutFormula(formula).map(({ kind, text }, index) => (
+        <Fragment key={index}>
+          {kind === "text" ? null : <wbr />}
+          {kind === "calculation" && group !== undefined ? (
+            <CalculationLink name={text.slice(1)} group={group} words={text} />
           ) : (
             text
-          ),
-        )}
-      </code>
-    </pre>
+          )}
+        </Fragment>
+      ))}
+    </code>
   );
 }
 

@@ -180,6 +180,25 @@ async def test_what_scrolls_sideways_has_a_shade_at_each_side_with_more(visit: V
     await expect(table).not_to_have_attribute("data-more", re.compile(""))
 
 
+BROKEN_WORDS = """(code) => [...code.childNodes]
+  .filter((one) => one.nodeType === Node.TEXT_NODE && /^[':A-Z]/.test(one.data))
+  .filter((word) => {
+    const range = document.createRange();
+    range.selectNodeContents(word);
+    return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1;
+  }).map(({ data }) => data)"""
+
+
+async def test_a_formula_breaks_between_its_words(visit: Visit) -> None:
+    page = await sign_in(visit)
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await go_to(visit, "/calculations")
+    await page.get_by_role("link", name="vehicle_emissions", exact=True).click()
+    formula = page.locator("pre.formula code")
+    await expect(formula).to_contain_text("IMPACT('passenger_vehicles',:vehicleType,:pollutant)")
+    assert await formula.evaluate(BROKEN_WORDS) == []
+
+
 CUT_PLACES = """(strip) => {
   const { left, right } = strip.getBoundingClientRect();
   return [...strip.children].filter((one) => {

@@ -4,7 +4,7 @@ import type { CalculationDetailsQuery } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
 import { AsAt, missingAsAt } from "../../parts/AsAt";
 import { OfRole } from "../../parts/denial";
-import { Formula } from "../../parts/Formula";
+import { Formula, FormulaCode } from "../../parts/Formula";
 import { EditLink } from "../../parts/marks";
 import { ResourceHead } from "../../parts/ResourceHead";
 import { Answered } from "../../parts/state";
@@ -65,7 +65,7 @@ function Versions({ calculation }: { calculation: Shown }) {
         owner={calculation.owner}
         newest={calculation.version}
         versions={calculation.versions.nodes}
-        about={{ Formula: ({ formula }) => <code>{formula}</code> }}
+        about={{ Formula: ({ formula }) => <FormulaCode formula={formula} /> }}
       />
     </section>
   );

@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { PinnedTransforms } from "../../graphql/generated/execution";
 import { pathOf } from "../../parts/address";
+import { FormulaCode } from "../../parts/Formula";
 import { useFocusAtFirst } from "../../parts/focus";
 import { parametersOf } from "../../parts/formulas";
 import { REJECTED } from "../../parts/marks";
@@ -70,7 +71,7 @@ export function RejectedRows({ url, pipeline, version, at }: RejectedRowsProps) 
                       <td>
                         {transform ? (
                           <Link href={placeOf(transform.index)}>
-                            <code>{transform.formula}</code>
+                            <FormulaCode formula={transform.formula} />
                           </Link>
                         ) : (
                           <span className="muted">–</span>

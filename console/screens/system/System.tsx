@@ -83,7 +83,7 @@ function State({ system }: { system: NonNullable<SystemStateQuery["system"]> }) 
           {sink ? (
             <>
               <Figure name="Pending events" value={<Digits value={sink.events} />} />
-              <Figure name="Their size" value={formatBytes(sink.size)} />
+              <Figure name="Size of pending events" value={formatBytes(sink.size)} />
               <Figure
                 name="Troubled destinations"
                 value={<Digits value={sink.troubledDestinations} />}
