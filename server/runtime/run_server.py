@@ -171,8 +171,12 @@ async def serve_port(
             settle_garbage_collector()
             config = uvicorn_config(app, settings, gates)
             server = DrainingServer(config, streams, settings.shutdown_seconds)
-            with stop.handled_by(partial(server.handle_exit, frame=None)):
-                await server.serve(listeners.sockets)
+            try:
+                with stop.handled_by(partial(server.handle_exit, frame=None)):
+                    await server.serve(listeners.sockets)
+            finally:
+                # DuckDB prints a line for each object that the end of Python does not collect.
+                gc.unfreeze()
 
 
 def url_of(settings: Settings, listener: socket.socket) -> str:

@@ -4,9 +4,12 @@ import asyncio
 import re
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +238,21 @@ def test_what_was_acknowledged_survives_kill_9_and_a_restart(tmp_path: Path) -> 
         assert create(one, "new")["pipeline"]["version"] == 1
         assert again.end() == 0
     assert asyncio.run(damage(data_dir)) == []
+
+
+def test_a_server_ends_without_a_word_after_its_engine_of_rows_ran(tmp_path: Path) -> None:
+    # A program of its own: the warm ones leave out the end of Python, at which libraries complain.
+    serve = ("serve", "--port", str(free_port()), "--data-dir", str(tmp_path / "data"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "penstock", *serve], stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stderr is not None
+        said = [*takewhile(lambda line: line != "Ctrl-C stops the server.\n", program.stderr)]
+        program.send_signal(signal.SIGINT)
+        last = program.stderr.read()
+        assert program.wait(timeout=HUNG_SECONDS) == 0
+    assert any(line.startswith("Data ") for line in said)
+    assert last == "\n"
 
 
 def test_a_busy_port_is_told_in_one_line(tmp_path: Path) -> None:
