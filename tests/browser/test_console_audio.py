@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from penstock.datastore.audio.records import Tags
 from penstock.server.samples.sounds.tags import png
