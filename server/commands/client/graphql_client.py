@@ -2,6 +2,7 @@
 
 import json
 import re
+from asyncio import sleep
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Self
@@ -12,6 +13,9 @@ from penstock.server.commands.client.run_files import open_result
 from penstock.server.core.command_output import CommandFailed, ExitCode
 
 TIMEOUT_SECONDS = 60.0
+LONGEST_WAIT = 60
+"""The most seconds of one wait for the rate limit; after a longer one somebody should be asked."""
+MOST_WAITS = 20
 LAST_PORT = 65_535
 WITHOUT_TLS = "WRONG_VERSION_NUMBER"
 """The word of OpenSSL for an answer that is no TLS."""
@@ -48,17 +52,27 @@ class GraphQLClient:
         await self._file_client.aclose()
 
     async def execute(self, query: str, **variables: Any) -> Any:
-        """Return the value of the one root field.
+        """Return the value of the one root field; wait as long as the rate limit says before.
 
         Raises AnsweredError, and CommandFailed for a server that does not answer.
         """
+        request = {"query": query, "variables": variables}
+        answer = await self._ask(request)
+        for _ in range(MOST_WAITS):
+            seconds = _wait_of(answer)
+            if seconds is None or seconds > LONGEST_WAIT:
+                break
+            # What was refused changed nothing, so that it may be sent again.
+            await sleep(seconds)
+            answer = await self._ask(request)
+        return _root_value(answer)
+
+    async def _ask(self, request: dict[str, Any]) -> Any:
         try:
-            answer = await self._graphql_client.post(
-                self._url, json={"query": query, "variables": variables}
-            )
+            answer = await self._graphql_client.post(self._url, json=request)
         except httpx.TransportError as error:
             raise _unreachable_server(self._url, error) from None
-        return _root_value(self._graphql_answer(answer))
+        return self._graphql_answer(answer)
 
     def _graphql_answer(self, answer: httpx.Response) -> Any:
         try:
@@ -112,6 +126,15 @@ class GraphQLClient:
                         file.write(chunk)
         except httpx.HTTPError as error:
             raise _unreachable_server(url, error) from None
+
+
+def _wait_of(answer: Any) -> int | None:
+    """Return the seconds after which a request that the rate limit refused may be sent again."""
+    for error in answer.get("errors", ()):
+        extensions = error.get("extensions", {})
+        if extensions.get("code") == "RATE_LIMITED":
+            return int(extensions.get("retryAfter", 1))
+    return None
 
 
 def _root_value(answer: Any) -> Any:
