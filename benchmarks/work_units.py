@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -32,6 +33,7 @@ from penstock.datastore.access.work import (
     renaming_units,
     sample_units,
     step_units,
+    write_units,
 )
 from penstock.datastore.change_log.rows import Change, ChangeKind, change_of, change_write
 from penstock.datastore.datasets.csv import read_table
@@ -51,6 +53,7 @@ from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.items import read_all
+from penstock.datastore.table.limits import TRANSACTION_OPERATIONS
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Put
 from penstock.formula.checking.check import Surroundings
@@ -188,6 +191,23 @@ async def work_of_objects() -> dict[str, float]:
     return {"object of a list": (many - one) / (OBJECTS - 1)}
 
 
+async def work_of_writes() -> dict[str, float]:
+    """Measure a transaction of many small rows, each of which is new."""
+    with TemporaryDirectory() as folder:
+        table = SqliteTable.open(Path(folder) / "table.db")
+        await table.create()
+        partitions = map(str, count())
+
+        def write() -> Awaitable[float]:
+            names = islice(partitions, TRANSACTION_OPERATIONS)
+            return table.transact([Put({"pk": name, "sk": "row", "name": name}) for name in names])
+
+        units = write_units(await write())
+        taken = await least_of(write)
+        await table.close()
+    return {"rows of a transaction": taken / units}
+
+
 async def work_of_samples() -> dict[str, float]:
     """Measure a long page of samples; reading does not depend on what the table holds besides."""
     with TemporaryDirectory() as name:
@@ -233,6 +253,7 @@ async def least_of(ask: Callable[[], Awaitable[object]]) -> float:
 def measure_all() -> dict[str, float]:
     """The microseconds of a unit of each kind of work."""
     measured = asyncio.run(work_of_objects())
+    measured |= asyncio.run(work_of_writes())
     measured |= asyncio.run(work_of_samples())
     measured |= work_of_documents() | work_of_formulas() | work_of_bodies() | work_of_changes()
     return measured | work_of_series()

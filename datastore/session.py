@@ -147,6 +147,13 @@ class Session:
         """The caller as the one who pays for work in a thread by its time."""
         return self._access.payer
 
+    def spend_on_answer(self, units: int) -> None:
+        """Pay for a part of an answer; owe it where the session has written.
+
+        Raises RateLimited for a caller in debt where nothing was written.
+        """
+        (self.work.owe if self.units.written else self.work.spend_more)(units)
+
     @property
     def pipelines(self) -> ResourceRepository[Pipeline]:
         return self.repository(PIPELINE)

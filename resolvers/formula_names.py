@@ -127,7 +127,7 @@ async def _rename_all(context: Context, texts: Texts, names: NewNames) -> Texts:
     if kept is None:
         # A caller in debt may still read formulas that cost less than a unit.
         if units := renaming_units(sum(map(len, texts))):
-            context.session.work.spend_more(units)
+            context.session.spend_on_answer(units)
         kept = await run_in_formula_thread(partial(_rename_texts, texts, names))
         if kept.weight <= KEPT_CHARACTERS:
             _KEPT[key] = kept

@@ -14,6 +14,7 @@ from penstock.datastore.access.work import (
     WorkAccount,
     WorkPayer,
     matching_units,
+    write_units,
 )
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, NotFound, NotPermitted
@@ -35,23 +36,32 @@ _PAYMENT: Final = 20
 
 
 class CallPayments:
-    """Takes what the calls of the store cost more than the operation paid, and what they read.
+    """Takes what the calls of the store cost more than the operation paid, and what they write.
 
     The cost of an operation is computed from its document, which does not tell how many groups a
-    list has to read, or how much it reads to find nothing.
+    list has to read, how much it reads to find nothing, or how many rows a change writes.
 
     Before the first write a caller in debt cannot begin a call. From then on the caller owes,
-    because a write is followed by the reads of its answer.
+    because a write is followed by the reads of its answer, and may be one of several.
     """
 
-    __slots__ = ("_call_units", "_calls", "_included", "_promised", "_taken", "_used", "_work")
+    __slots__ = (
+        "_call_units",
+        "_calls",
+        "_included",
+        "_owed_writes",
+        "_promised",
+        "_taken",
+        "_used",
+        "_work",
+    )
 
     def __init__(self, work: WorkAccount, call_units: int, used: Units) -> None:
         self._work = work
         self._call_units = call_units
         self._included = INCLUDED_CALLS + work.paid
         self._used = used
-        self._calls = self._promised = self._taken = 0
+        self._calls = self._promised = self._taken = self._owed_writes = 0
 
     def promise_calls(self, count: int) -> None:
         """Pay for so many calls before the first of them; raises RateLimited as for one call.
@@ -72,6 +82,12 @@ class CallPayments:
         """Owe what was read."""
         if self._used.rcu > self._included:
             self._pay(self._calls, self._work.owe)
+
+    def end_write(self) -> None:
+        """Owe what was written."""
+        if due := write_units(self._used.written) - self._owed_writes:
+            self._work.owe(due)
+            self._owed_writes += due
 
     def _add_calls(self, count: int) -> None:
         calls = self._calls + count

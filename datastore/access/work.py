@@ -72,6 +72,9 @@ INCLUDED_CALLS: Final = 20
 CALL_UNITS: Final = {StoreKind.EMBEDDED: 2, StoreKind.DYNAMODB: 8}
 """Units of one call more of a store."""
 
+WRITE_UNITS: Final = 2
+"""Write units of the store in one unit: about a row that a transaction writes."""
+
 MATCHED_ROWS: Final = 2
 """Rows of words that are read and compared with a part of a name, in one unit."""
 
@@ -152,6 +155,11 @@ def step_units(steps: int) -> int:
 def text_units(work: int) -> int:
     """Return the units of what text functions of formulas did, as `WorkMeter` counts it."""
     return work // TEXT_WORK
+
+
+def write_units(written: float) -> int:
+    """Return the units of this many write units of the store."""
+    return int(written / WRITE_UNITS)
 
 
 def matching_units(rows: int) -> int:

@@ -160,11 +160,15 @@ class InstrumentedTable(ForwardingTable):
 
 
 class Units(msgspec.Struct):
-    """Read units, write units and calls so far."""
+    """Read units, write units and calls so far.
+
+    `written` are the write units without those of transactions that changed nothing.
+    """
 
     rcu: float = 0.0
     wcu: float = 0.0
     calls: int = 0
+    written: float = 0.0
 
 
 class Payments(Protocol):
@@ -179,6 +183,9 @@ class Payments(Protocol):
     def end_call(self) -> None:
         """Pay for what a call has read."""
 
+    def end_write(self) -> None:
+        """Pay for what a call has written."""
+
 
 class NoPayments:
     """Lets all calls pass for nothing."""
@@ -190,6 +197,9 @@ class NoPayments:
         """Take nothing."""
 
     def end_call(self) -> None:
+        """Take nothing."""
+
+    def end_write(self) -> None:
         """Take nothing."""
 
 
@@ -219,6 +229,12 @@ class MeteredTable(ForwardingTable):
         self.units.rcu += units
         self._payments.end_call()
 
+    def _count_written(self, units: float) -> float:
+        self.units.wcu += units
+        self.units.written += units
+        self._payments.end_write()
+        return units
+
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
         self._count_call()
         batch = await self._table.get(keys, consistent=consistent)
@@ -244,14 +260,11 @@ class MeteredTable(ForwardingTable):
         except ConditionFailed as failed:
             self.units.wcu += failed.units
             raise
-        self.units.wcu += units
-        return units
+        return self._count_written(units)
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         self._count_call()
-        units = await self._table.write(operations)
-        self.units.wcu += units
-        return units
+        return self._count_written(await self._table.write(operations))
 
 
 class MeteredQueries:

@@ -86,7 +86,7 @@ class LimitSettings(BaseSettings):
         ge=0,
         description="Cost that one caller may spend a second at each server, so divide by the "
         "number of servers; 0 for no limit. An operation spends its computed cost, at least 1, and "
-        "the cost of the documents and formulas that are read for it.",
+        "the cost of the documents and formulas that are read for it, and of what it writes.",
     )
     rate_limit_burst: int = Field(
         20_000, gt=0, description="Cost that one caller may spend at once after a pause."

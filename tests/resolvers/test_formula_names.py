@@ -17,6 +17,7 @@ from penstock.datastore.records import (
     ValueType,
 )
 from penstock.datastore.resources.changes import RowChanges
+from penstock.datastore.roles import GroupPath
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.formula.checking.renaming import NewName, rename
@@ -115,6 +116,18 @@ async def test_a_shown_calculation_is_paid_too(
     assert await found == "#ef_owed(:x)" + TERMS
     assert account.taken == len(caller.formula) // RENAMED_CHARACTERS
     assert scans.threads == {"formulas"}
+
+
+async def test_the_formulas_of_what_was_written_are_owed_and_not_refused(store: Store) -> None:
+    (made,) = await save_pipelines(store, "ef_written", CALL)
+    with pytest.raises(RateLimited):
+        await show(open_context(store, Account(most=0)), made)
+    account = Account(most=0)
+    context = open_context(store, account)
+    await context.session.groups.create(GroupPath("/usa/last"), None)
+    owed = account.owed
+    assert (await show(context, made)).startswith("#ef_written(:x)")
+    assert (account.taken, account.owed - owed) == (0, len(CALL) // RENAMED_CHARACTERS)
 
 
 async def test_another_name_of_today_is_shown_at_once(store: Store) -> None:

@@ -12,6 +12,7 @@ from penstock.datastore.access.work import (
     FORMULA_CHARACTERS,
     STEPS,
     TEXT_WORK,
+    write_units,
 )
 from penstock.datastore.errors import Invalid, LimitExceeded, RateLimited
 from penstock.datastore.executions.create import ExecutionRequest
@@ -91,11 +92,13 @@ async def test_saving_costs_the_characters_of_what_the_formulas_call(store: Stor
     await save_calculation(outer, "outer", "#inner(:x)")
     account = Account()
     formulas = [f"#outer(:x)+{n}" for n in range(10)]
-    await save_pipeline(store.open_session(SUPER, account), ":x", *formulas)
+    session = store.open_session(SUPER, account)
+    await save_pipeline(session, ":x", *formulas)
     called = len(SUM) + len("#inner(:x)")
     own = 2 + sum(map(len, formulas))
     assert account.taken == units(own)
-    assert account.owed == units(called) + called * 10 // CALLED_CHARACTERS
+    checking = units(called) + called * 10 // CALLED_CHARACTERS
+    assert account.owed == checking + write_units(session.units.written)
 
 
 async def test_what_cannot_be_paid_is_not_even_parsed(
@@ -188,20 +191,22 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_r
     pipeline = await save_pipeline(session, SUM)
     other = await save_pipeline(session, SUM, name="other")
     account = Account()
-    executions = store.open_session(SUPER, account).executions
+    paying = store.open_session(SUPER, account)
+    executions = paying.executions
     wanted = ExecutionRequest(pipeline_id=pipeline.id)
     await executions.creating.create(wanted)
-    assert (account.taken, account.owed) == (units(len(SUM)), 0)
+    written = write_units(paying.units.written)
+    assert (account.taken, account.owed) == (units(len(SUM)), written)
     wanted = ExecutionRequest(pipeline_id=other.id)
     over = await executions.inline.run(wanted, [{"x": n} for n in range(1_000)])
     results = over.counts.bytes_written
     assert results == len("output 0\r\n" + "row,column,code,message,x\r\n") + sum(
         len(f"{950 * n}\r\n") for n in range(1_000)
     )
-    steps = 949 * 1_000 // STEPS
-    assert (account.taken, account.owed) == (2 * units(len(SUM)), steps + results // FILE_BYTES)
+    owed = 949 * 1_000 // STEPS + results // FILE_BYTES + write_units(paying.units.written)
+    assert (account.taken, account.owed) == (2 * units(len(SUM)), owed)
     await executions.inline_output.one(over)
-    assert account.owed == steps + 2 * (results // FILE_BYTES)
+    assert account.owed == owed + results // FILE_BYTES
     await store.open_session(SUPER, account).executions.inline_output.one(over)
     assert account.taken == 2 * units(len(SUM)) + results // FILE_BYTES
     account.most = account.taken
@@ -216,13 +221,14 @@ async def test_text_functions_of_inline_rows_cost_what_they_did(store: Store) ->
     fields = {**content([]), "transformer": parts}
     pipeline = await session.pipelines.writing.create(USA, fields, None)
     account = Account()
-    inline_rows = store.open_session(SUPER, account).executions.inline
+    paying = store.open_session(SUPER, account)
     wanted = ExecutionRequest(pipeline_id=pipeline.id)
-    over = await inline_rows.run(wanted, [{"x": "a" * 10_000}] * 50)
+    over = await paying.executions.inline.run(wanted, [{"x": "a" * 10_000}] * 50)
     assert over.counts.succeeded == 50
     work = 50 * (4 * 10_000 + 10_000 + 1)
     steps = 50 * 2 // STEPS
-    assert account.owed == steps + work // TEXT_WORK + over.counts.bytes_written // FILE_BYTES
+    results = over.counts.bytes_written // FILE_BYTES
+    assert account.owed == steps + work // TEXT_WORK + results + write_units(paying.units.written)
 
 
 async def test_results_that_cannot_be_paid_are_not_read(store: Store) -> None:

@@ -13,7 +13,7 @@ import pytest
 from imageio_ffmpeg import get_ffmpeg_exe
 from msgspec import structs
 
-from penstock.datastore.access.work import conversion_units, cpu_units
+from penstock.datastore.access.work import conversion_units, cpu_units, write_units
 from penstock.datastore.audio.records import Audio, AudioFormat
 from penstock.datastore.audio.tags.tag_reader import TagScan
 from penstock.datastore.audio.transcoding import converted_streams, ffmpeg
@@ -198,10 +198,11 @@ async def test_the_time_of_a_conversion_is_paid_however_it_ends(
 ) -> None:
     track, account = await track_of(store), Account()
     timed = replace(store, transcoder=CountedTranscoder(succeeded=succeeded, seconds=2.0))
+    session = timed.open_session(ANN, account)
     with nullcontext() if succeeded else pytest.raises(IllegalState):
-        await timed.open_session(ANN, account).audio.converting.sign(track, OPUS)
+        await session.audio.converting.sign(track, OPUS)
     assert account.taken == conversion_units(track.duration_ms) == 125
-    assert account.owed == cpu_units(2.0) - 125
+    assert account.owed == cpu_units(2.0) - 125 + write_units(session.units.written)
 
 
 @on_sqlite
