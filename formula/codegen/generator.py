@@ -183,11 +183,20 @@ class FormulaGenerator(ExpressionEmitter):
     def _comparison(self, node: Chain) -> Operand:
         left = self.operand(node.first)
         for step in node.steps:
-            left = self._compare_step(left, step)
+            right = self.operand(step.operand)
+            if not (_is_short(node.first) or _is_short(step.operand)):
+                self._pay_for_texts(left, right, step)
+            left = self._compare_step(left, right, step)
         return left
 
-    def _compare_step(self, left: Operand, step: ChainStep) -> Operand:
-        right = self.operand(step.operand)
+    def _pay_for_texts(self, left: Operand, right: Operand, step: ChainStep) -> None:
+        """Add the line that pays for comparing long texts, if both may be texts."""
+        if left.kind & right.kind & ValueKind.TEXT:
+            pay = f"{self.shared_name(comparison.payment_of(step.operator))}(work, "
+            long = f"{left.name}.__sizeof__() > {comparison.USUAL_SIZE}"
+            self.emit(f"if {long}: {pay}{left.name}, {right.name})", step.at)
+
+    def _compare_step(self, left: Operand, right: Operand, step: ChainStep) -> Operand:
         target = self.new_variable()
         source = f"{left.name} {step.operator} {right.name}"
         if left.kind is not right.kind or left.kind not in _SAME:
@@ -238,3 +247,8 @@ class FormulaGenerator(ExpressionEmitter):
         environment = "lookup, impact, earlier, work"
         self.emit(f"{target} = {call}({', '.join([*names, environment])})", node.at)
         return Operand(target, routine.kind)
+
+
+def _is_short(node: Expression) -> bool:
+    """Whether a value stands in the formula, and comparing with it is soon over."""
+    return isinstance(node, Literal) and len(str(node.value)) < comparison.SHORT_TEXT

@@ -6,6 +6,7 @@ from typing import Final, NoReturn
 
 from penstock.formula.checking.dataset_uses import pin_of
 from penstock.formula.codegen.emitter import ExpressionEmitter, Operand
+from penstock.formula.core.comparison import USUAL_SIZE, pay_for_equality
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
 from penstock.formula.core.values import SCALAR, SOMETHING, Scalar, ValueKind, python_types, text_of
@@ -102,6 +103,8 @@ def _is_case(work: WorkMeter, subject: Scalar, case: Scalar, ignore_case: bool |
     if case is None:
         return False
     if isinstance(subject, str) and isinstance(case, str) and not ignore_case:
+        if subject.__sizeof__() > USUAL_SIZE:
+            pay_for_equality(work, subject, case)
         return subject == case
     left, right = text_of(subject), text_of(case)
     written = sum(len(text) for text in (left, right) if text not in (subject, case))

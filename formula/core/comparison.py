@@ -6,11 +6,21 @@ from operator import ge, gt, le, lt
 from typing import Final
 
 from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.core.limits import WorkMeter
 from penstock.formula.core.values import Value, ValueKind, in_words, kind_of
 
 COMPARABLE: Final = ValueKind.NUMBER | ValueKind.TEXT | ValueKind.BOOLEAN
 
 _USUAL_TYPES: Final = frozenset({Decimal, str, bool})
+
+SHORT_TEXT: Final = 500
+"""Characters of a text with which any other is compared within an operation."""
+USUAL_SIZE: Final = 4 * SHORT_TEXT
+"""The bytes of a text beyond which comparing it may take longer."""
+_EQUAL_AT_ONCE: Final = 100
+"""Characters of equally long texts that are found equal in a unit."""
+_ORDERED_AT_ONCE: Final = 16
+"""Characters of texts that are found equal one by one in a unit, to learn which comes first."""
 
 
 def equal(left: Value, right: Value) -> bool:
@@ -44,6 +54,23 @@ def _refuse_mixture(left: Value, right: Value) -> None:
     if kinds[0] is not kinds[1] or kinds[0] not in COMPARABLE:
         message = f"{in_words(kinds[0])} cannot be compared with {in_words(kinds[1])}"
         raise Fault(FormulaCode.WRONG_TYPE, message)
+
+
+def pay_for_equality(work: WorkMeter, left: Value, right: Value) -> None:
+    """Spend what it takes to learn whether two long texts are equal; others cost nothing more."""
+    if isinstance(left, str) and isinstance(right, str) and len(left) == len(right):
+        work.spend(len(left) // _EQUAL_AT_ONCE)
+
+
+def pay_for_order(work: WorkMeter, left: Value, right: Value) -> None:
+    """Spend what it takes to learn which of two long texts comes first."""
+    if isinstance(left, str) and isinstance(right, str):
+        work.spend(min(len(left), len(right)) // _ORDERED_AT_ONCE)
+
+
+def payment_of(operator: str) -> Callable[[WorkMeter, Value, Value], None]:
+    """The function that spends what comparing two values takes if one has over USUAL_SIZE bytes."""
+    return pay_for_equality if operator in {"==", "!="} else pay_for_order
 
 
 COMPARE: Final[Mapping[str, Callable[[Value, Value], bool]]] = {

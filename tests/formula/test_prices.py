@@ -36,6 +36,8 @@ WORST: dict[str, tuple[str, dict[str, Any]]] = {
     "characters of a text": ("SEARCH(SPLIT(:s, '')[0], 'x')", {"s": "a" * 10_000}),
     "matches in a text": ("SEARCH(SPLIT(:s, '[,]')[0], 'x')", {"s": "é," * 5_000}),
     "cases of texts": ("SWITCH(:s," + ",".join([":t,1"] * 200) + ",default=1)", {"s": "é" * LONG, "t": "é" * (LONG - 1) + "x"}),
+    "the order of texts": ("MAX(" + ",".join(["IF(:s < :t, 1, 2)"] * 150) + ")", {"s": "é" * LONG, "t": "é" * (LONG - 1) + "一"}),
+    "equal texts": ("MAX(" + ",".join(["IF(:s == :t, 1, 2)"] * 150) + ")", {"s": "😀" * LONG, "t": "😀" * (LONG - 1) + "x"}),
     "cases of any case": ("SWITCH(:s,:t,1,ignoreCase=true,default=2)", {"s": "İ" * LONG, "t": "i" * LONG}),
     "cases of numbers": ("SWITCH(:n," + ",".join([":m,1"] * 200) + ",default=1)", {"n": "7e9000", "m": "7e9001"}),
     "parts of any case": ("SEARCH(:s, 'x', ignoreCase=true)", {"s": "İ" * LONG}),
@@ -74,6 +76,29 @@ def test_the_worst_input_costs_about_as_much_as_it_takes(name: str) -> None:
         rows *= 2
     bound = MOST_YARDSTICKS * units(rows)
     assert yardsticks(lambda: compiled.run_all([row] * rows), bound) < bound
+
+
+@pytest.mark.parametrize(
+    ("formula", "left", "right", "work"),
+    [
+        (":s == :t", "😀" * LONG, "😀" * LONG, 320),
+        (":s != :t", "a" * LONG, "a" * (LONG - 1) + "b", 320),
+        (":s == :t", "a" * LONG, "a" * (LONG - 1), 0),
+        (":s == :t", "a" * 10, "b" * 10, 0),
+        (":s < :t", "é" * LONG, "é" * 16_000 + "一", 1_000),
+        ("'a' >= :s", "é" * LONG, "", 0),
+        ("SWITCH(:s, :t, true, default=false)", "😀" * LONG, "😀" * LONG, 320),
+        ("SWITCH(:s, :t, true, default=false)", "😀" * LONG, "", 0),
+    ],
+)
+def test_long_texts_that_are_compared_cost_their_characters(
+    formula: str, left: str, right: str, work: int
+) -> None:
+    parameters = (FormulaParameter("s", STRING), FormulaParameter("t", STRING))
+    compiled = compile_formula(formula, Surroundings(parameters))
+    meter = WorkMeter()
+    assert compiled.run_all([{"s": left, "t": right}] * 3, work=meter).errors == ()
+    assert meter.take_spent() == 3 * work
 
 
 USUAL: dict[str, str] = {
