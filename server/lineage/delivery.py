@@ -33,6 +33,9 @@ FLUSH_SECONDS: Final = 5.0
 MOST_FAILURES: Final = 10
 """The failures of a catalogue after which it has refused an event: some five minutes."""
 
+MOST_TAKEN: Final = 3
+"""The other reports that a catalogue takes before an event that it does not take is at fault."""
+
 _LONGEST_DELAY: Final = 60.0
 
 logger = logging.getLogger("penstock.lineage")
@@ -77,6 +80,7 @@ class Delivery(Generic[T]):
         self._queue: deque[T] = deque()
         self._changed = asyncio.Event()
         self._ending = asyncio.Event()
+        self._place = 0
         self.outcomes: Counter[Outcome] = Counter()
 
     @property
@@ -127,14 +131,34 @@ class Delivery(Generic[T]):
     async def _deliver_first(self, sender: Sender, describe: Describe[T]) -> bool:
         """Deliver the oldest report; False if that has to wait until after the end."""
         events = await self._repeat(partial(self._describe_once, describe, self._queue[0]))
+        send_another = partial(self._send_another, sender, describe)
         for event in events or ():
             text = msgspec.json.encode(event)
-            sending = await self._repeat(_SendAttempts(sender, text).attempt)
+            sending = await self._repeat(_SendAttempts(sender, text, send_another).attempt)
             if sending is None:
                 return False
             is_sent = sending is Sending.SENT
             self.outcomes[Outcome.SENT if is_sent else Outcome.REFUSED] += 1
         return events is not None
+
+    async def _send_another(self, sender: Sender, describe: Describe[T]) -> bool:
+        """Send a report behind the oldest, each time the next one; tell whether it was taken.
+
+        One that is not taken stays in its place.
+        """
+        if len(self._queue) == 1:
+            return False
+        self._place = self._place % (len(self._queue) - 1) + 1
+        events = await self._describe_once(describe, self._queue[self._place])
+        if events is None:
+            return False
+        for event in events:
+            if await _send_once(sender, msgspec.json.encode(event)) is not Sending.SENT:
+                return False
+        del self._queue[self._place]
+        self._place -= 1
+        self.outcomes[Outcome.SENT] += len(events)
+        return bool(events)
 
     async def _repeat(self, work: Callable[[], Awaitable[R | None]]) -> R | None:
         """Do the work again and again until it has a result; None if the end comes before."""
@@ -161,21 +185,40 @@ class Delivery(Generic[T]):
 
 @dataclass(slots=True)
 class _SendAttempts:
-    """The attempts to send one event."""
+    """The attempts to send one event.
+
+    A catalogue that seems to be away may be away for this event only, such as one behind a gateway
+    that does not wait as long as it works at the event. So others are sent in between.
+    """
 
     sender: Sender
     event: bytes
+    send_another: Callable[[], Awaitable[bool]]
+    attempts: int = 0
     failures: int = 0
+    taken: int = 0
 
     async def attempt(self) -> Sending | None:
         """Send the event; None if it is to be sent again."""
-        try:
-            sending = await self.sender.send(self.event)
-        except Exception:
-            logger.exception("an event could not be sent")
-            return Sending.REFUSED
+        sending = await _send_once(self.sender, self.event)
+        if sending not in (Sending.TRY_AGAIN, Sending.FAILED):
+            return sending
+        self.attempts += 1
         self.failures += sending is Sending.FAILED
         if self.failures >= MOST_FAILURES:
             logger.warning("an event is left out: the catalogue of data fails each time")
             return Sending.REFUSED
-        return None if sending in (Sending.TRY_AGAIN, Sending.FAILED) else sending
+        if self.taken >= MOST_TAKEN:
+            logger.warning("an event is left out: the catalogue of data takes others")
+            return Sending.REFUSED
+        if self.attempts > MOST_FAILURES:
+            self.taken += await self.send_another()
+        return None
+
+
+async def _send_once(sender: Sender, event: bytes) -> Sending:
+    try:
+        return await sender.send(event)
+    except Exception:
+        logger.exception("an event could not be sent")
+        return Sending.REFUSED

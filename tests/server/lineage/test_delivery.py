@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import httpx
@@ -85,6 +85,61 @@ async def test_an_event_at_which_the_catalogue_fails_each_time_holds_up_no_other
         await until(lambda: not sending.pending)
     assert catalogue.asked == ["a"] * (MOST_FAILURES + 1) + ["b"]
     assert sending.outcomes == {Outcome.REFUSED: 1, Outcome.SENT: 1}
+
+
+class PickyCatalogue(Catalogue):
+    """A catalogue that seems to be away for some events; `away` tells so of an attempt."""
+
+    def __init__(self, away: Callable[[str, int], bool]) -> None:
+        super().__init__(SENT)
+        self.away = away
+
+    async def send(self, event: bytes) -> Sending:
+        await super().send(event)
+        name = self.asked[-1]
+        return AGAIN if self.away(name, len(self.asked)) else SENT
+
+
+async def test_an_event_for_which_the_catalogue_is_away_each_time_holds_up_no_other() -> None:
+    sending, catalogue = delivery(), PickyCatalogue(lambda name, _: name in "ac")
+    for name in "abcdef":
+        sending.put(name)
+    async with sending.running(catalogue, describe):
+        await until(lambda: catalogue.asked[-1:] == ["c"] and sending.pending == 1)
+        sending.put("g")
+        sending.put("h")
+        sending.put("i")
+        await until(lambda: not sending.pending)
+    taken = [name for name in catalogue.asked if name not in "ac"]
+    assert taken == ["b", "d", "e", "f", "g", "h", "i"]
+    assert sending.outcomes == {Outcome.REFUSED: 2, Outcome.SENT: 7}
+
+
+@pytest.mark.parametrize("most", [1, MOST_FAILURES, 10 * MOST_FAILURES])
+async def test_a_catalogue_that_was_away_for_all_events_gets_each_of_them(most: int) -> None:
+    sending, catalogue = delivery(), PickyCatalogue(lambda _, number: number <= most)
+    for name in "abcdef":
+        sending.put(name)
+    async with sending.running(catalogue, describe):
+        await until(lambda: not sending.pending)
+    assert sorted(catalogue.asked[most:]) == ["a", "b", "c", "d", "e", "f"]
+    assert sending.outcomes == {Outcome.SENT: 6}
+
+
+async def test_a_report_of_which_the_catalogue_takes_a_part_is_sent_whole_in_its_turn() -> None:
+    async def describe_twice(name: str) -> Sequence[LineageEvent]:
+        return [event(name), event(name * 2)]
+
+    def is_away(name: str, number: int) -> bool:
+        return number < 40 and name != "b"
+
+    sending, catalogue = delivery(), PickyCatalogue(is_away)
+    for name in "ab":
+        sending.put(name)
+    async with sending.running(catalogue, describe_twice):
+        await until(lambda: not sending.pending)
+    assert sorted(catalogue.asked[-4:]) == ["a", "aa", "b", "bb"]
+    assert sending.outcomes == {Outcome.SENT: 4}
 
 
 async def test_a_refused_event_is_counted_and_the_next_one_is_sent() -> None:
