@@ -5,6 +5,8 @@ import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from errno import ENOSPC
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -89,7 +91,7 @@ async def _read_some(answer: httpx.Response) -> None:
 
 
 class FileSender:
-    """Appends events to a file, a line each."""
+    """Appends events to a file, a whole line each."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -103,10 +105,14 @@ class FileSender:
         return Sending.SENT
 
     def _append(self, line: bytes) -> None:
-        # Several processes append to the file; one write is one line.
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(descriptor, line)
+            # Several processes append to the file: nobody writes behind a part of a line.
+            flock(descriptor, LOCK_EX)
+            size = os.fstat(descriptor).st_size
+            if os.write(descriptor, line) < len(line):
+                os.ftruncate(descriptor, size)
+                raise OSError(ENOSPC, os.strerror(ENOSPC))
         finally:
             os.close(descriptor)
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
@@ -329,3 +330,24 @@ async def test_a_file_gets_a_line_for_each_event(tmp_path: Path) -> None:
     assert lines == ["a", "b"]
     assert file.stat().st_mode & 0o777 == 0o600
     assert await FileSender(tmp_path / "none" / "file").send(b"{}") is AGAIN
+
+
+async def test_a_line_that_a_full_disk_cuts_is_taken_back_and_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "lineage.ndjson"
+    sender, write = FileSender(file), os.write
+    assert await sender.send(b'{"n": 1}') is Sending.SENT
+    monkeypatch.setattr(os, "write", lambda to, data: write(to, data[:-3]))
+    assert await sender.send(b'{"n": 2}') is AGAIN
+    assert file.read_bytes() == b'{"n": 1}\n'
+    monkeypatch.setattr(os, "write", write)
+    assert await sender.send(b'{"n": 2}') is Sending.SENT
+    assert file.read_bytes() == b'{"n": 1}\n{"n": 2}\n'
+
+
+async def test_several_senders_append_whole_lines_to_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "lineage.ndjson"
+    sent = [b'{"n": "%s"}' % (str(n).encode() * 5_000) for n in range(8)]
+    await asyncio.gather(*(FileSender(file).send(event) for event in sent))
+    assert sorted(file.read_bytes().splitlines()) == sent
