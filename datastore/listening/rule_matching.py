@@ -1,9 +1,11 @@
 """Matches of tracks with the filter of a rule, by their tags and their annotations."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from operator import attrgetter
+from typing import Final, TypeAlias
 
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Audio
@@ -11,6 +13,39 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.listening.records import Annotation
 from penstock.datastore.name_search.words import NameTerm, search_form
 from penstock.datastore.playlists.rules import TrackFilter
+
+MeasureTexts: TypeAlias = Callable[[Audio], int]
+"""Counts the characters of some texts of a track."""
+
+
+def _measure_artists(track: Audio) -> int:
+    return sum(map(len, track.artists)) + len(names.album_artist(track))
+
+
+def _measure_genres(track: Audio) -> int:
+    return sum(map(len, track.genres))
+
+
+def _measure_album(track: Audio) -> int:
+    return len(names.album_name(track))
+
+
+def _measure_title(track: Audio) -> int:
+    return len(track.title)
+
+
+def _measure_path(track: Audio) -> int:
+    return len(track.object_key)
+
+
+_MEASURES: Final[Mapping[str, MeasureTexts]] = {
+    "artists": _measure_artists,
+    "genres": _measure_genres,
+    "albums": _measure_album,
+    "title": _measure_title,
+    "path": _measure_path,
+}
+"""The measures by the fields of a matcher with which these texts are compared."""
 
 
 class TrackForms:
@@ -114,8 +149,12 @@ class FilterMatcher:
             found += len(track.genres)
         return found
 
-    def compares(self, read: Callable[["FilterMatcher"], Collection[str]]) -> bool:
-        """Whether there are such names, here or in a filter within."""
+    def measures(self) -> Sequence[MeasureTexts]:
+        """The measures of the texts that are compared, here or in a filter within."""
+        return [one for name, one in _MEASURES.items() if self.compares(attrgetter(name))]
+
+    def compares(self, read: Callable[["FilterMatcher"], object]) -> bool:
+        """Whether there is such a name or text, here or in a filter within."""
         within = (*self.any_of, *self.none_of)
         return bool(read(self)) or any(each.compares(read) for each in within)
 

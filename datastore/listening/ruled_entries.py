@@ -1,5 +1,6 @@
 """The entries of smart playlists, which are chosen by their rule each time that they are read."""
 
+from asyncio import sleep
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias, TypeVar
@@ -27,10 +28,13 @@ from penstock.datastore.table.layout import (
 )
 from penstock.datastore.table.pages import Slice, Window, parts_of, slice_sorted
 
-T = TypeVar("T")
+N = TypeVar("N")
 
 NAMES_OF_A_ROW: Final = 2
 """Names of tracks that are compared for the price of a row that is."""
+
+COMPARED_AT_ONCE: Final = 10_000
+"""Characters that are compared before others have their turn: a millisecond of the worst."""
 
 AT_ONCE: Final = 100
 """The tracks that are read by their ids at once."""
@@ -110,7 +114,7 @@ class RuledEntries:
         async for part in self._read_candidates(rule, matcher):
             named = sum(matcher.count_names(track) for track, _ in part)
             self.access.owe_matching(len(part) + named // NAMES_OF_A_ROW)
-            for track, note in part:
+            async for track, note in _in_short_turns(part, matcher):
                 if matcher.matches(TrackForms(track), note):
                     chosen.add(
                         entry_for(playlist.id, track.id, rank(track, note), track, track.created_at)
@@ -131,10 +135,15 @@ class RuledEntries:
         for start in range(0, len(few), AT_ONCE):
             candidates = few[start : start + AT_ONCE]
             found = await TrackReader(self.access).many([one.id for one in candidates])
-            read = [
+            standing = [
                 (track, one.note)
                 for track, one in zip(found, candidates, strict=True)
-                if isinstance(track, Audio) and matcher.matches_tags(TrackForms(track))
+                if isinstance(track, Audio)
+            ]
+            read = [
+                (track, note)
+                async for track, note in _in_short_turns(standing, matcher)
+                if matcher.matches_tags(TrackForms(track))
             ]
             yield await self._annotate(read, is_noted=is_noted)
 
@@ -225,6 +234,19 @@ class _FirstEntries:
     def in_order(self) -> tuple[Entry, ...]:
         """The entries that were added, as many as are wanted."""
         return tuple(sorted(self._entries, key=lambda entry: entry.position)[: self._wanted])
+
+
+async def _in_short_turns(
+    tracks: Iterable[tuple[Audio, N]], matcher: FilterMatcher
+) -> AsyncIterator[tuple[Audio, N]]:
+    """Yield tracks to compare, with other work in between where their texts are long."""
+    measures, characters = matcher.measures(), 0
+    for track, note in tracks:
+        characters += sum([measure(track) for measure in measures])
+        if characters > COMPARED_AT_ONCE:
+            characters = 0
+            await sleep(0)
+        yield track, note
 
 
 def _plain(track: Audio) -> Annotation:

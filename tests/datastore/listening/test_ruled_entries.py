@@ -1,5 +1,7 @@
 """Smart playlists hold exactly the tracks of their rule, in its order, and read what they must."""
 
+import asyncio
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -14,7 +16,12 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.listening import ruled_entries
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.listening.rule_matching import FilterMatcher, TrackForms
-from penstock.datastore.listening.ruled_entries import NAMES_OF_A_ROW, RuledEntries, RuledRequest
+from penstock.datastore.listening.ruled_entries import (
+    COMPARED_AT_ONCE,
+    NAMES_OF_A_ROW,
+    RuledEntries,
+    RuledRequest,
+)
 from penstock.datastore.playlists.records import Entry
 from penstock.datastore.playlists.rules import PlaylistRule, TrackFilter, TrackOrder
 from penstock.datastore.session import Session
@@ -299,3 +306,35 @@ async def test_names_of_a_track_are_normalised_once_for_all_filters_and_paid(
     smart = make_smart(rule(none_of=within))
     assert len((await session.listening.ruled.choose(RuledRequest(smart))).entries) == 1
     assert account.owed == matching_units(1 + 17 // NAMES_OF_A_ROW)
+
+
+@on_sqlite
+@pytest.mark.parametrize("narrow", [False, True])
+async def test_long_names_are_compared_in_short_turns(
+    store: Store, monkeypatch: pytest.MonkeyPatch, narrow: bool
+) -> None:
+    library, signs = listener(store), "abcdefgh"
+    for n in range(30):
+        await add(library, f"{n}", "Rye", *(one * 250 for one in signs), genres=("Jazz",))
+    turn, given = 0, Counter[int]()
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    def compare(text: str) -> str:
+        given[turn] += len(text)
+        return text.lower()
+
+    monkeypatch.setattr(names, "comparison_form", compare)
+    none = TrackFilter(artists=("nobody",))
+    smart = make_smart(rule(none_of=(none,), genres=("Jazz",) if narrow else ()))
+    async with asyncio.TaskGroup() as tasks:
+        counting = tasks.create_task(count_turns())
+        found = await store.open_session(ANN).listening.ruled.choose(RuledRequest(smart))
+        counting.cancel()
+    assert len(found.entries) == 30
+    assert sum(given.values()) > 30 * 2_000
+    assert max(given.values()) < COMPARED_AT_ONCE + 5_000
