@@ -36,7 +36,7 @@ _MOST_HELP = "Fail when more rows than this fail. By default there is no limit."
 class ResultOptions:
     """The files for the results, and the most rows that may fail; None for the default."""
 
-    output: Annotated[Path | None, Parameter(help=_OUTPUT_HELP)] = None
+    output: Annotated[Path | None, Parameter(help=_OUTPUT_HELP, allow_leading_hyphen=True)] = None
     errors: Annotated[Path | None, Parameter(help=_ERRORS_HELP)] = None
     max_failed_rows: Annotated[int | None, Parameter(help=_MOST_HELP)] = None
 

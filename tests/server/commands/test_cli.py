@@ -341,6 +341,11 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
         assert re.findall(r"\[default: (?:False|None|\(\))\]", words) == []
 
 
+def test_a_hyphen_behind_output_is_standard_output() -> None:
+    _, bound, _ = app.parse_args(["run", "a-pipeline", "rows.csv", "--output", "-"])
+    assert bound.arguments["result"].output == Path("-")
+
+
 def test_the_documentation_has_a_section_for_every_command_and_exit_code() -> None:
     written = (ROOT / "docs" / "cli.md").read_text()
     assert [name for name in commands() if f"\n## penstock {name}\n" not in written] == []
