@@ -16,6 +16,10 @@ export default typescript.config(
       "@typescript-eslint/no-misused-promises": ["error", { checksVoidReturn: false }],
       // The compiler that this is for is not used.
       "react-hooks/incompatible-library": "off",
+      "no-restricted-properties": [
+        "error",
+        { property: "invalidateQueries", message: "readAgain also sees to what is read first." },
+      ],
       "max-lines": ["error", 450],
     },
   },

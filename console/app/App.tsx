@@ -6,7 +6,7 @@ import { Api } from "./api";
 import { onReturn } from "./connection";
 import { Live } from "./live";
 import { playTracks } from "./playQueue";
-import { createQueryClient, ServicesContext } from "./queries";
+import { createQueryClient, readAgain, ServicesContext } from "./queries";
 import { Screens } from "./Screens";
 import { type FoundSession, type Session, TypedSession } from "./session";
 import type { Settings } from "./settings";
@@ -63,7 +63,7 @@ interface SignedInProps {
 function SignedIn({ beginsAt, settings, session, onSignedOut, onCaller }: SignedInProps) {
   const [client] = useState(createQueryClient);
   const services = useMemo(() => {
-    const refresh = () => void client.invalidateQueries();
+    const refresh = () => void readAgain(client);
     const refused = () => onSignedOut("The server does not accept this session any more.");
     return {
       api: new Api(settings.endpoint, session, refused),
@@ -75,7 +75,7 @@ function SignedIn({ beginsAt, settings, session, onSignedOut, onCaller }: Signed
   useEffect(() => {
     if (beginsAt) document.getElementById(beginsAt)?.focus({ preventScroll: true });
   }, [beginsAt]);
-  useEffect(() => onReturn(() => void client.invalidateQueries()), [client]);
+  useEffect(() => onReturn(() => void readAgain(client)), [client]);
   useEffect(() => () => services.live.end(), [services]);
   return (
     <QueryClientProvider client={client}>

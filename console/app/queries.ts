@@ -1,6 +1,7 @@
 import {
   keepPreviousData,
   QueryClient,
+  type QueryFilters,
   useInfiniteQuery,
   useMutation,
   useQuery,
@@ -108,6 +109,24 @@ export function usePages<Data, Variables, Node>(
 }
 
 /**
+ * Read all that is shown again. The answer to a first question that is still to come may be from
+ * before what happened, and a query waits for that answer: so it is asked again behind it.
+ */
+export async function readAgain(client: QueryClient, filters: QueryFilters = {}): Promise<void> {
+  const begun = client
+    .getQueryCache()
+    .findAll({ ...filters, fetchStatus: "fetching" })
+    .filter(({ state }) => state.data === undefined)
+    .map(({ queryHash }) => queryHash);
+  /* eslint-disable no-restricted-properties */
+  await client.invalidateQueries(filters);
+  if (begun.length > 0) {
+    await client.invalidateQueries({ predicate: ({ queryHash }) => begun.includes(queryHash) });
+  }
+  /* eslint-enable no-restricted-properties */
+}
+
+/**
  * A mutation; when it is done, all that is shown is asked again. What follows from it in the page
  * comes before that: what the answers change may not hold the caller any more.
  */
@@ -126,7 +145,7 @@ export function useAction<Data, Variables>(
     },
     onSuccess: (data, variables) => {
       onDone(data, variables);
-      return client.invalidateQueries();
+      return readAgain(client);
     },
   });
 }

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { payloadOf } from "../app/failure";
-import { useAction, useAnswer, useLive } from "../app/queries";
+import { readAgain, useAction, useAnswer, useLive } from "../app/queries";
 import { CancelJob, JobDetails, JobLive, Jobs } from "../graphql/generated/parts";
 import type { JobFactsFragment, JobKind } from "../graphql/generated/types";
 import { formatName } from "./format";
@@ -68,7 +68,7 @@ function JobCard({ job, children }: { job: JobFactsFragment; children?: ReactNod
   const client = useQueryClient();
   const cancel = useAction(CancelJob, (data) => payloadOf(data.cancelJob));
   const isOpen = job.state === "PENDING" || job.state === "RUNNING";
-  useLive(JobLive, { id: job.id }, () => void client.invalidateQueries(), isOpen);
+  useLive(JobLive, { id: job.id }, () => void readAgain(client), isOpen);
   return (
     <li className="card item">
       <div className="row">

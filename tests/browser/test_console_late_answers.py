@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, Route, expect
 
+from penstock.datastore.audio.records import Tags
+from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import Visit
 from tests.browser.console import (
     GOOD_ROW,
@@ -21,10 +23,11 @@ from tests.browser.console import (
     operation_of,
     path_of,
     pipeline_id,
+    push,
     sign_in,
     write_csv,
 )
-from tests.browser.test_console_audio import assert_entries
+from tests.browser.test_console_audio import assert_entries, write_bytes
 from tests.install import skip_reason
 
 pytestmark = [
@@ -152,4 +155,35 @@ async def test_a_dialog_goes_with_the_answer_and_before_the_page_is_read_anew(vi
         await dialog.get_by_role("button", name="Save").click()
     chosen = page.get_by_role("region", name="Chosen group")
     await expect(chosen.get_by_text("Everything of Europe")).to_be_visible()
+    assert_quiet(visit)
+
+
+async def test_a_list_that_was_read_before_a_change_is_read_again_behind_it(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = await sign_in(visit)
+    was_read, is_changed = asyncio.Event(), asyncio.Event()
+
+    async def hold_first_answer(route: Route) -> None:
+        if operation_of(route.request) != "Tracks" or was_read.is_set():
+            await route.continue_()
+            return
+        answer = await route.fetch()
+        was_read.set()
+        await is_changed.wait()
+        await route.fulfill(response=answer)
+
+    await page.route("**/graphql", hold_first_answer)
+    await push(visit, "/audio")
+    await was_read.wait()
+    sound = wav(tone(440, 1.0), Tags(title="Late tone"))
+    async with page.expect_response(lambda answer: is_answer_to(answer, "AddAudio")):
+        await page.get_by_label("Upload tracks").set_input_files(
+            await write_bytes(tmp_path / "late.wav", sound)
+        )
+    await expect(page.get_by_role("progressbar", name="Upload")).to_have_count(0)
+    is_changed.set()
+    tracks = page.get_by_role("list", name="List of tracks").get_by_role("listitem")
+    await expect(tracks.filter(has_text="Late tone")).to_have_count(1)
+    await page.unroute_all(behavior="wait")
     assert_quiet(visit)

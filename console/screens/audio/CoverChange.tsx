@@ -4,7 +4,7 @@ import { useState } from "react";
 import { announce } from "../../app/announcement";
 import type { Api } from "../../app/api";
 import { failureOf, payloadOf } from "../../app/failure";
-import { useAction, useServices } from "../../app/queries";
+import { readAgain, useAction, useServices } from "../../app/queries";
 import { CreateArtworkUpload, RemoveArtwork, SetArtwork } from "../../graphql/generated/audio";
 import { ConfirmationDialog } from "../../parts/ConfirmationDialog";
 import { Problem } from "../../parts/state";
@@ -80,7 +80,7 @@ function useCoverUpload({ noun, id, name }: CoveredProps) {
     try {
       await sendCover(api, id, file, stop.signal, show);
       announce(`The ${noun} ${name} has another cover now.`);
-      void client.invalidateQueries();
+      void readAgain(client);
     } catch (failure) {
       if (!stop.signal.aborted) setError(failureOf(failure));
     } finally {

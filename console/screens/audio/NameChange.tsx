@@ -3,7 +3,7 @@ import { Pencil } from "lucide-react";
 import { useState, type SubmitEvent } from "react";
 import { announce } from "../../app/announcement";
 import type { Failure } from "../../app/failure";
-import { useServices } from "../../app/queries";
+import { readAgain, useServices } from "../../app/queries";
 import { ActionButton } from "../../parts/ActionButton";
 import { useAddress } from "../../parts/address";
 import { ConfirmationDialog } from "../../parts/ConfirmationDialog";
@@ -120,7 +120,7 @@ function Confirmation({ thing, typed, holder, onClose }: ConfirmationProps) {
       onClose();
       announce(`${other ? "The merging" : "The renaming"} of ${thing.name} has begun.`);
       change({ ...NOTHING_CHOSEN, [thing.noun]: other?.name ?? typed.name, job }, { isStep: true });
-      return client.invalidateQueries();
+      return readAgain(client);
     },
   });
   return (

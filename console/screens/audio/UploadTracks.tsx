@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Upload } from "lucide-react";
 import { useState } from "react";
 import { failureOf, payloadOf } from "../../app/failure";
-import { useServices } from "../../app/queries";
+import { readAgain, useServices } from "../../app/queries";
 import { AddAudio, CreateAudioUpload } from "../../graphql/generated/audio";
 import { Problem } from "../../parts/state";
 import { sendFile } from "../../parts/upload";
@@ -37,7 +37,7 @@ export function UploadTracks() {
       setError(failureOf(failure));
     } finally {
       setSending(null);
-      void client.invalidateQueries();
+      void readAgain(client);
     }
   };
   return (

@@ -4,7 +4,7 @@ import { useState, type SubmitEvent } from "react";
 import { Link } from "wouter";
 import { announce } from "../../app/announcement";
 import { type Failure, failureOf } from "../../app/failure";
-import { useAnswer, useServices } from "../../app/queries";
+import { readAgain, useAnswer, useServices } from "../../app/queries";
 import { Viewer } from "../../graphql/generated/shell";
 import { ActionButton } from "../../parts/ActionButton";
 import { pathOf, useAddress, useNavigate } from "../../parts/address";
@@ -134,7 +134,7 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
     });
   const leave = (path: string) => {
     keepEdit(key, null);
-    void client.invalidateQueries();
+    void readAgain(client);
     navigate(path);
   };
   const save = async (saved: Draft, base: Draft) => {

@@ -1,6 +1,6 @@
 import { type InfiniteData, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { useAnswer, useLive, usePages } from "../../app/queries";
+import { readAgain, useAnswer, useLive, usePages } from "../../app/queries";
 import {
   Executions as ExecutionsPage,
   ExecutionsLive,
@@ -62,12 +62,10 @@ export default function Executions() {
     { keep: true },
   );
   const refresh = useBatched(() => {
-    void client.invalidateQueries({ queryKey: [ExecutionsPage.name] });
-    void client.invalidateQueries({ queryKey: [ExecutionTotals.name] });
+    void readAgain(client, { queryKey: [ExecutionsPage.name] });
+    void readAgain(client, { queryKey: [ExecutionTotals.name] });
   });
-  const recount = useBatched(
-    () => void client.invalidateQueries({ queryKey: [ExecutionTotals.name] }),
-  );
+  const recount = useBatched(() => void readAgain(client, { queryKey: [ExecutionTotals.name] }));
   useLive(
     ExecutionsLive,
     scope,

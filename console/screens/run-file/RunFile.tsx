@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { failureOf, payloadOf } from "../../app/failure";
-import { useAnswer, useServices } from "../../app/queries";
+import { readAgain, useAnswer, useServices } from "../../app/queries";
 import {
   AbandonExecution,
   CreateExecution,
@@ -191,7 +191,7 @@ function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFi
     setStep({ name: "uploading", sent: 0, stop });
     try {
       const id = await (isInline ? runRows() : runUpload(stop));
-      void client.invalidateQueries();
+      void readAgain(client);
       navigate(pathOf("executions", id));
     } catch (error) {
       if (stop.signal.aborted) setStep({ name: "ready" });
