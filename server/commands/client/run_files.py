@@ -38,7 +38,12 @@ def open_result(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
     A path that ends in `.gz` is compressed.
     """
     if path == STANDARD:
-        yield sys.stdout.buffer
+        try:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            # The reader has enough, as `head` has. Python would complain when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     if path.exists() and not path.is_file():
         with path.open("wb") as device:

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,3 +42,15 @@ def test_a_result_whose_name_ends_in_gz_is_compressed(tmp_path: Path) -> None:
         output.write(ROWS)
     assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == ROWS
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv.gz"]
+
+
+def test_a_reader_that_has_enough_of_the_output_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as closed:
+        monkeypatch.setattr("sys.stdout", closed)
+        with open_result(STANDARD) as output:
+            output.write(b"time,co2e\n")
+        closed.write("what follows goes nowhere")
