@@ -11,7 +11,7 @@ The package depends on graphql-core and Strawberry and not on the rest of Pensto
 from penstock.graphql_jit.answer_meter import AnswerMeter, MeteredExecutor, answer_meter
 from penstock.graphql_jit.executor import CompiledOperation
 from penstock.graphql_jit.field_source import batch_resolver
-from penstock.graphql_jit.plan import ExecutionOptions, FallbackReason
+from penstock.graphql_jit.plan import ExecutionOptions, FallbackReason, PlanRoom
 from penstock.graphql_jit.projection import projected_attributes, reads_attributes
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "ExecutionOptions",
     "FallbackReason",
     "MeteredExecutor",
+    "PlanRoom",
     "answer_meter",
     "batch_resolver",
     "projected_attributes",

@@ -22,6 +22,7 @@ from penstock.graphql_jit.plan import (
     ExecutionOutcome,
     FallbackReason,
     OperationInfo,
+    PlanRoom,
     Unplannable,
 )
 from penstock.graphql_jit.planner import Planner
@@ -49,6 +50,7 @@ class CompiledOperation:
         "_operation",
         "_options",
         "_plans",
+        "_room",
         "_runs",
         "_unplannable_reason",
         "_variables",
@@ -60,6 +62,7 @@ class CompiledOperation:
         document: DocumentNode,
         operation: OperationDefinitionNode,
         fallbacks: "Counter[FallbackReason]",
+        room: PlanRoom | None = None,
     ) -> None:
         assert_valid_schema(options.schema)
         self._options = options
@@ -67,6 +70,7 @@ class CompiledOperation:
         self._operation = OperationInfo(operation, _fragments_of(document))
         self._variables = OperationVariables(options, operation)
         self._fallbacks = fallbacks
+        self._room = room
         self._plans: dict[tuple[Any, ...], OperationPlan | FallbackReason] = {}
         self._conditions: tuple[str, ...] = ()
         self._unplannable_reason: FallbackReason | None = None
@@ -137,7 +141,7 @@ class CompiledOperation:
 
     def _compile_plan(self, values: VariableValues) -> OperationPlan | FallbackReason:
         options = self._options
-        planner = Planner(options, self._operation, values)
+        planner = Planner(options, self._operation, values, self._room)
         try:
             return compile_operation(
                 planner.plan_root(), self._operation.operation.operation, options

@@ -218,6 +218,13 @@ class ExecutionOptions:
     coercions: dict[GraphQLLeafType, CoerceLeaf] = field(default_factory=dict, compare=False)
 
 
+@dataclass(slots=True)
+class PlanRoom:
+    """The fields that the plans of one document may still have, together."""
+
+    fields: int
+
+
 class FallbackReason(StrEnum):
     """The reasons why graphql-core runs an operation, listed in docs/compiled-execution.md."""
 

@@ -30,6 +30,7 @@ from penstock.graphql_jit.plan import (
     FallbackReason,
     Field,
     OperationInfo,
+    PlanRoom,
     Selection,
     Unplannable,
     type_layers,
@@ -40,26 +41,38 @@ class Planner:
     """Plans one operation for given values of the variables in its conditions."""
 
     def __init__(
-        self, options: ExecutionOptions, operation: OperationInfo, variables: VariableValues
+        self,
+        options: ExecutionOptions,
+        operation: OperationInfo,
+        variables: VariableValues,
+        room: PlanRoom | None = None,
     ) -> None:
         self._schema = options.schema
         self._operation = operation
         self._variables = variables
         self._default = options.field_resolver
         self._leaf_bytes = options.leaf_bytes
-        self._fields_left = options.max_fields
+        self._room = room
+        self._most = options.max_fields if room is None else min(options.max_fields, room.fields)
+        self._fields_left = self._most
         self._fragments = {
             name: FragmentDetails(fragment) for name, fragment in operation.fragments.items()
         }
 
     def plan_root(self) -> Selection:
-        """Plan the whole operation; raises Unplannable where plans do not support it."""
+        """Plan the whole operation, and take its fields from the room of its document.
+
+        Raises Unplannable where plans do not support it, or there is no room.
+        """
         operation = self._operation.operation
         kind = self._schema.get_root_type(operation.operation)
         if kind is None:
             raise Unplannable(FallbackReason.NO_ROOT_TYPE)
         collected = collect_fields(self._schema, self._fragments, self._variables, kind, operation)
-        return self._plan_selection(kind, collected, None)
+        root = self._plan_selection(kind, collected, None)
+        if self._room is not None:
+            self._room.fields -= self._most - self._fields_left
+        return root
 
     def _plan_selection(
         self, kind: GraphQLObjectType, collected: CollectedFields, parent_field: Field | None

@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final, NoReturn
 
@@ -30,7 +31,7 @@ from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRul
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
 from penstock.datastore.errors import ErrorCode
-from penstock.graphql_jit import CompiledOperation
+from penstock.graphql_jit import CompiledOperation, PlanRoom
 from penstock.schema.core.errors import (
     FormattedError,
     format_error,
@@ -160,13 +161,21 @@ _BYTES_PER_CHARACTER: Final = 320
 
 _BYTES_PER_ENTRY: Final = 2_000
 
+_LEAST_PLANNED: Final = 150
+_CHARACTERS_PER_PLANNED: Final = 2
+"""A document's plans have so many fields, and one more for so many characters of its text.
+
+A field of a plan takes some 1,500 bytes. A fragment is planned where it is used, and an operation
+for each set of conditions: without a bound, plans of 3 KB of text took 75 MB.
+"""
+
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ParsedDocument:
     """The parsed form of a text with its operations; only `errors` if it cannot be run.
 
     `digest` is the SHA-256 in hex of a text that can be run; each run logs it. `compiled` caches
-    the compiled operations by name.
+    the compiled operations by name, whose plans share the `room`.
     """
 
     text: str
@@ -175,6 +184,7 @@ class ParsedDocument:
     errors: tuple[FormattedError, ...] = ()
     digest: str | None = None
     compiled: dict[str | None, CompiledOperation] = field(default_factory=dict)
+    room: PlanRoom = field(default_factory=partial(PlanRoom, 0))
 
     @property
     def memory_bytes(self) -> int:
@@ -243,7 +253,9 @@ class DocumentCache:
         if found:
             errors = self._suggest_names(ast, found[:most])
             return ParsedDocument(text, errors=tuple(map(format_request_error, errors)))
-        return ParsedDocument(text, ast, operations, digest=sha256(text.encode()).hexdigest())
+        digest = sha256(text.encode()).hexdigest()
+        room = PlanRoom(_LEAST_PLANNED + len(text) // _CHARACTERS_PER_PLANNED)
+        return ParsedDocument(text, ast, operations, digest=digest, room=room)
 
     def _suggest_names(
         self, ast: DocumentNode, found: Sequence[GraphQLError]

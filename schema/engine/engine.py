@@ -107,7 +107,7 @@ class CompiledExecutor:
         if found is None:
             node = prepared.operation.node
             found = kept[name] = CompiledOperation(
-                self._options, prepared.ast, node, self.fallbacks
+                self._options, prepared.ast, node, self.fallbacks, prepared.document.room
             )
         return found
 

@@ -1,0 +1,87 @@
+"""The compiled plans of a document have no more fields than its text pays for."""
+
+from inspect import isawaitable
+from typing import Any
+
+import pytest
+import strawberry
+
+from penstock.graphql_jit import FallbackReason
+from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
+from penstock.schema.engine.limits import Limits
+from penstock.schema.engine.operations import OperationRequest
+
+LIMITS = Limits()
+LEAST = 150
+
+
+@strawberry.type
+class Item:
+    number: int = 1
+
+    @strawberry.field
+    def item(self) -> "Item":
+        return Item()
+
+
+@strawberry.type
+class Query:
+    @strawberry.field
+    def item(self) -> Item:
+        return Item()
+
+
+SCHEMA = strawberry.Schema(Query)
+CONDITIONS = "($a: Boolean!, $b: Boolean!, $c: Boolean!)"
+CONDITIONAL = "i: __typename @include(if: $a) j: __typename @include(if: $b) \
+k: __typename @include(if: $c)"
+USES = " ".join(f"x{number}: item {{ ...F }}" for number in range(20))
+FRAGMENTS = f"fragment G on Query {{ {USES} }} fragment F on Item {{ number item {{ number }} }}"
+"""80 fields for each use of G."""
+
+SHAPES = {
+    "operations": " ".join(f"query Q{n} {{ ...G }}" for n in range(10)),
+    "conditions": f"query Q0{CONDITIONS} {{ {CONDITIONAL} ...G }}",
+}
+
+
+def planned_fields(executor: CompiledExecutor, asked: int) -> int:
+    """Count the fields of the runs that had a plan."""
+    return (asked - executor.fallbacks[FallbackReason.SIZE]) * 80
+
+
+async def run(engine: GraphQLEngine, text: str, name: str, **variables: bool) -> Any:
+    prepared = engine.prepare(OperationRequest(text, None, name, variables))
+    answer = await engine.run(prepared, None, "id")
+    assert not isawaitable(answer)
+    return answer.body
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_the_plans_of_a_document_have_no_more_fields_than_its_text_pays_for(
+    shape: str,
+) -> None:
+    executor = CompiledExecutor(SCHEMA, LIMITS)
+    engine, text = GraphQLEngine(SCHEMA, LIMITS, executor=executor), SHAPES[shape] + FRAGMENTS
+    asked = 0
+    for name in [f"Q{n}" for n in range(10)] if shape == "operations" else ["Q0"]:
+        for number in range(1 if shape == "operations" else 8):
+            flags = {letter: bool(number >> n & 1) for n, letter in enumerate("abc")}
+            body = await run(engine, text, name, **flags)
+            assert "errors" not in body
+            assert body["data"]["x19"] == {"number": 1, "item": {"number": 1}}
+            asked += 1
+
+    room = LEAST + len(text) // 2
+    assert room - 80 - 3 < planned_fields(executor, asked) <= room
+
+
+async def test_each_set_of_conditions_of_a_usual_document_has_its_plan() -> None:
+    executor = CompiledExecutor(SCHEMA, LIMITS)
+    engine = GraphQLEngine(SCHEMA, LIMITS, executor=executor)
+    text = f"query Q{CONDITIONS} {{ {CONDITIONAL} item {{ number item {{ number }} }} }}"
+    for number in range(8):
+        flags = {letter: bool(number >> n & 1) for n, letter in enumerate("abc")}
+        assert "errors" not in await run(engine, text, "Q", **flags)
+
+    assert executor.fallbacks == {}
