@@ -1,7 +1,7 @@
 """Files in an S3 bucket, by the low-level client of aioboto3."""
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Sequence
+from collections.abc import AsyncIterable, Sequence
 from contextlib import AsyncExitStack, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -10,7 +10,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from botocore.exceptions import BotoCoreError, IncompleteReadError
 
-from penstock.datastore.aws_session import aws_session, client_config
 from penstock.datastore.dynamodb.failures import LOST_ANSWER, own_credentials
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.errors import NotFound, RequestRefused, Unavailable
@@ -26,81 +25,18 @@ from penstock.datastore.objects.port import (
     Stat,
     UploadForm,
 )
-
-CONNECTIONS = 64
-CONNECT_SECONDS = 1.0
-
-
-class Patience(NamedTuple):
-    """The limits of one call: its seconds with all attempts, those of one answer, the attempts."""
-
-    call_seconds: float
-    answer_seconds: float
-    attempts: int | None = None
-
-
-OWN_PATIENCE = Patience(30.0, 10.0)
-USER_PATIENCE = Patience(8.0, 4.0, 2)
-
-
-class BucketLocation(NamedTuple):
-    """A bucket and its region and endpoint; without an endpoint it is one of AWS's."""
-
-    bucket: str
-    region: str | None = None
-    endpoint_url: str | None = None
-
-
-async def open_client(
-    held: AsyncExitStack,
-    place: BucketLocation,
-    credentials: Credentials | None,
-    sockets: SocketFactory | None,
-) -> Any:
-    """Make the client, which the stack `held` closes; nothing is sent."""
-    config = _config(place, sockets)
-    client = aws_session(*(credentials or ())).client(
-        "s3", region_name=place.region, endpoint_url=place.endpoint_url, config=config
-    )
-    entered = await held.enter_async_context(client)
-    if sockets is not None:
-        # aiohttp accepts the argument, but aiobotocore's check of arguments does not know it.
-        session = entered._endpoint.http_session  # noqa: SLF001
-        session._connector_args["socket_factory"] = sockets  # noqa: SLF001
-    if sockets is not None or place.endpoint_url is not None:
-        entered.meta.events.register("before-call.s3", _keep_region)
-    return entered
-
-
-def _keep_region(params: dict[str, Any], **_: Any) -> None:
-    """Keep the library from repeating a request in the region that an answer names."""
-    params["context"].setdefault("s3_redirect", {})["redirected"] = True
-
-
-def _config(place: BucketLocation, sockets: SocketFactory | None) -> Any:
-    patience = OWN_PATIENCE if sockets is None else USER_PATIENCE
-    # S3's certificate matches no bucket name with dots; other stores need paths anyway.
-    style = "path" if place.endpoint_url or "." in place.bucket else "virtual"
-    return client_config(
-        signature_version="s3v4",
-        s3={"addressing_style": style},
-        max_pool_connections=CONNECTIONS,
-        connect_timeout=CONNECT_SECONDS,
-        read_timeout=patience.answer_seconds,
-        retries={"mode": "standard", "total_max_attempts": 1},
-        # Stores other than AWS's refuse the checksums that botocore sends by default.
-        request_checksum_calculation="when_required",
-        response_checksum_validation="when_required",
-        proxies=None if sockets is None else {},
-    )
-
+from penstock.datastore.objects.s3_client import (
+    BucketLocation,
+    Patience,
+    choose_patience,
+    open_client,
+)
+from penstock.datastore.objects.s3_multipart import PART_BYTES, MultipartUpload
 
 COPY_SECONDS = 600.0
 CHUNK_BYTES = 64 * 1024
 LEAST_SPEED = 16 * 1024
 """The bytes of a second that a store has to send, beyond the seconds of a call."""
-
-PART_BYTES = 8 * 1024 * 1024
 
 _ABSENT = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
 _INTERRUPTED = (*LOST_ANSWER, IncompleteReadError)
@@ -143,7 +79,7 @@ class S3Files:
         bucket: str,
         client: Any,
         held: AsyncExitStack,
-        patience: Patience = OWN_PATIENCE,
+        patience: Patience,
         *,
         own: bool = True,
     ) -> None:
@@ -173,8 +109,7 @@ class S3Files:
         place, own = BucketLocation(bucket, region, endpoint_url), credentials is None
         with own_credentials() if own else nullcontext():
             client = await open_client(held, place, credentials, sockets)
-        patience = OWN_PATIENCE if sockets is None else USER_PATIENCE
-        return cls(bucket, client, held, patience, own=own)
+        return cls(bucket, client, held, choose_patience(sockets), own=own)
 
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
@@ -257,7 +192,7 @@ class S3Files:
         parts = port.regroup_blocks(chunks, PART_BYTES)
         first = await anext(parts, b"")
         if len(first) == PART_BYTES:
-            return await self._write_parts(key, first, parts, content_type)
+            return await MultipartUpload(self._call, key).write(first, parts, content_type)
         done = await self._call("put_object", Key=key, Body=first, ContentType=content_type)
         etag: str = done["ETag"]
         return etag
@@ -392,48 +327,6 @@ class S3Files:
                 raise port.FileReplaced("The file was replaced while it was read.") from refused
             raise
         return answer
-
-    async def _write_parts(self, key: str, first: bytes, rest: Chunks, content_type: str) -> str:
-        begin = self._call("create_multipart_upload", Key=key, ContentType=content_type)
-        beginning = asyncio.ensure_future(begin)
-        try:
-            started = await asyncio.shield(beginning)
-            upload = {"Key": key, "UploadId": started["UploadId"]}
-            parts = [await self._upload_part(upload, 1, first)]
-            async for block in rest:
-                parts.append(await self._upload_part(upload, len(parts) + 1, block))
-            done = await self._continue_upload(
-                "complete_multipart_upload", **upload, MultipartUpload={"Parts": parts}
-            )
-        except BaseException:
-            # The caller must receive the first error, not that of the clean-up.
-            with suppress(Exception):
-                await asyncio.shield(self._abort(key, beginning))
-            raise
-        etag: str = done["ETag"]
-        return etag
-
-    async def _abort(self, key: str, beginning: Awaitable[dict[str, str]]) -> None:
-        """Abort an upload, even if the call that began it was cancelled."""
-        upload = (await beginning)["UploadId"]
-        await self._call("abort_multipart_upload", Key=key, UploadId=upload)
-
-    async def _upload_part(
-        self, upload: dict[str, str], number: int, block: bytes
-    ) -> dict[str, Any]:
-        part = await self._continue_upload("upload_part", **upload, PartNumber=number, Body=block)
-        return {"ETag": part["ETag"], "PartNumber": number}
-
-    async def _continue_upload(self, name: str, /, **arguments: object) -> Any:
-        """Send a call about an upload; Unavailable if the store knows it no more.
-
-        So it is after an answer that told of its end and was lost, and where others removed it.
-        """
-        try:
-            return await self._call(name, **arguments)
-        except NotFound as unknown:
-            words = "The store of files does not know the upload of a file any more."
-            raise Unavailable(words) from unknown
 
 
 def _unreadable_answer() -> Unavailable:

@@ -13,8 +13,9 @@ from penstock.datastore.access.kms_vault import KmsVault
 from penstock.datastore.audio.assumed_roles import StsRoles
 from penstock.datastore.dynamodb import botocore_client, retry
 from penstock.datastore.errors import IllegalState, RequestRefused, Unavailable
-from penstock.datastore.objects import s3
-from penstock.datastore.objects.s3 import Patience, S3Files
+from penstock.datastore.objects import s3_client
+from penstock.datastore.objects.s3 import S3Files
+from penstock.datastore.objects.s3_client import Patience
 from penstock.datastore.table.port import Key
 from tests.datastore.audio.test_unusable_endpoints import serve
 from tests.datastore.objects.conftest import stream
@@ -76,7 +77,7 @@ of_each_service = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def few_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(s3, "OWN_PATIENCE", Patience(60.0, 60.0, 1))
+    monkeypatch.setattr(s3_client, "OWN_PATIENCE", Patience(60.0, 60.0, 1))
     monkeypatch.setattr(retry, "_jitter", lambda: inf)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from penstock.datastore.ngsi.repository import SinkAccess
-from penstock.datastore.objects import s3
+from penstock.datastore.objects import s3_client
 from penstock.datastore.store import Store
 from penstock.schema.engine import engine
 from penstock.schema.engine.interpreter import Interpreter
@@ -73,8 +73,9 @@ def patience() -> Iterator[None]:
         for module, limit in find_limits():
             patch.setattr(module, limit, HUNG_SECONDS)
         for limit in ("OWN_PATIENCE", "USER_PATIENCE"):
-            kept = getattr(s3, limit)
-            patch.setattr(s3, limit, s3.Patience(HUNG_SECONDS, HUNG_SECONDS, kept.attempts))
+            kept = getattr(s3_client, limit)
+            patient = s3_client.Patience(HUNG_SECONDS, HUNG_SECONDS, kept.attempts)
+            patch.setattr(s3_client, limit, patient)
         yield
 
 

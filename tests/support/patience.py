@@ -20,7 +20,7 @@ LIMITS: Final = (
     "penstock.datastore.audio.user_buckets.READ_SECONDS",
     "penstock.datastore.dynamodb.protocol.CONNECT_SECONDS",
     "penstock.datastore.dynamodb.protocol.READ_SECONDS",
-    "penstock.datastore.objects.s3.CONNECT_SECONDS",
+    "penstock.datastore.objects.s3_client.CONNECT_SECONDS",
     "penstock.datastore.sqlite.group_commit.TURN_SECONDS",
     "penstock.datastore.sqlite.table.BUSY_SECONDS",
     "penstock.server.auth.jwks.FETCH_SECONDS",

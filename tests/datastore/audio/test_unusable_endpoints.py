@@ -14,9 +14,9 @@ from penstock.datastore.audio import uploads
 from penstock.datastore.audio.endpoint_rules import PUBLIC, EndpointRules, unusable_endpoint
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
 from penstock.datastore.errors import IllegalState, Invalid
-from penstock.datastore.objects import s3
+from penstock.datastore.objects import s3_client
 from penstock.datastore.objects.port import Credentials
-from penstock.datastore.objects.s3 import Patience
+from penstock.datastore.objects.s3_client import Patience
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import library_rows, listener
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
@@ -87,7 +87,7 @@ async def banner() -> AsyncIterator[str]:
 
 @pytest.fixture
 async def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
-    monkeypatch.setattr(s3, "USER_PATIENCE", Patience(1.0, 0.2, 2))
+    monkeypatch.setattr(s3_client, "USER_PATIENCE", Patience(1.0, 0.2, 2))
     async with open_table("sqlite", tmp_path) as table:
         buckets = BucketAccess(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
         yield Store(table, user_buckets=buckets)

@@ -12,7 +12,9 @@ from penstock.datastore.errors import RequestRefused
 from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
 from penstock.datastore.executions.records import Execution, ExecutionRules
-from penstock.datastore.objects.s3 import PART_BYTES, Patience, S3Files
+from penstock.datastore.objects.s3 import S3Files
+from penstock.datastore.objects.s3_client import Patience
+from penstock.datastore.objects.s3_multipart import PART_BYTES
 from penstock.datastore.records import (
     Output,
     Parameter,
@@ -84,7 +86,8 @@ async def far(
     """The store over S3, which is reached through the proxy; it waits long unless S3 stalls."""
     callspec = getattr(request.node, "callspec", None)
     if callspec is None or S3Fault.STALLED in callspec.params.get("faults_met", ()):
-        monkeypatch.setattr("penstock.datastore.objects.s3.OWN_PATIENCE", Patience(30.0, 1.0))
+        limit = "penstock.datastore.objects.s3_client.OWN_PATIENCE"
+        monkeypatch.setattr(limit, Patience(30.0, 1.0))
     with aws_environment():
         files = await S3Files.open(bucket.bucket, region=REGION, endpoint_url=proxy.url)
     yield replace(

@@ -17,7 +17,8 @@ from starlette.applications import Starlette
 
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files, UploadForm
-from penstock.datastore.objects.s3 import PART_BYTES, S3Files
+from penstock.datastore.objects.s3 import S3Files
+from penstock.datastore.objects.s3_multipart import PART_BYTES
 from penstock.server.edge.local_files import file_routes
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 from tests.support.patience import HUNG_SECONDS

@@ -292,7 +292,7 @@ async def test_a_download_may_name_the_file_and_its_type(files: Files, http: Asy
 
 
 async def test_a_bucket_that_is_missing_is_named(s3: S3Files) -> None:
-    nowhere = S3Files("penstock-nowhere", s3._client, s3._held)
+    nowhere = S3Files("penstock-nowhere", s3._client, s3._held, s3._patience)
     assert await nowhere.verify() == ["There is no bucket penstock-nowhere."]
 
 

@@ -8,6 +8,7 @@ import pytest
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.objects import s3
 from penstock.datastore.objects.s3 import S3Files
+from penstock.datastore.objects.s3_client import Patience
 from tests.support.loop_clock import pass_time
 
 
@@ -44,7 +45,7 @@ class SlowClient:
 
 
 def open_slow(body: SlowBody) -> S3Files:
-    return S3Files("b", SlowClient(body), AsyncExitStack())
+    return S3Files("b", SlowClient(body), AsyncExitStack(), Patience(30.0, 10.0))
 
 
 async def test_a_file_that_comes_byte_by_byte_is_given_up() -> None:

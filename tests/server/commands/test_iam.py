@@ -29,7 +29,8 @@ from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.options import ItemLayout
 from penstock.datastore.objects.port import NO_FILES
-from penstock.datastore.objects.s3 import PART_BYTES, S3Files
+from penstock.datastore.objects.s3 import S3Files
+from penstock.datastore.objects.s3_multipart import PART_BYTES
 from penstock.datastore.resources import delete
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key, Query
