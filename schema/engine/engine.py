@@ -60,6 +60,9 @@ from penstock.schema.engine.operations import (
 LONG_DOCUMENT: Final = 1_000
 """Documents with more characters are parsed, checked and compiled in a thread."""
 
+MANY_FIELDS: Final = 100
+"""Operations with more fields are compiled there too; a fragment counts where it is used."""
+
 # One thread, since several would make the event loop wait for the interpreter's lock.
 graphql_thread: Final = ThreadPoolExecutor(1, "graphql")
 
@@ -97,7 +100,7 @@ class CompiledExecutor:
         values = operation.coerce_variables(prepared.variables)
         if isinstance(values, list):
             return ExecutionResult(errors=values)
-        if len(prepared.document.text) > LONG_DOCUMENT and not operation.is_ready(values):
+        if _is_long(prepared) and not operation.is_ready(values):
             return self._compile_and_execute(operation, values, context, root)
         return operation.execute(values, context, root)
 
@@ -117,6 +120,12 @@ class CompiledExecutor:
         await get_running_loop().run_in_executor(graphql_thread, operation.prepare, values)
         result = operation.execute(values, context, root)
         return await result if isawaitable(result) else result
+
+
+def _is_long(prepared: PreparedOperation) -> bool:
+    """Whether compiling the operation takes long: a short text may use a fragment often."""
+    fields = prepared.operation.measure.fields
+    return len(prepared.document.text) > LONG_DOCUMENT or fields > MANY_FIELDS
 
 
 _MORE: Final = " Select less, or smaller pages. What the operation changes is changed."

@@ -7,7 +7,7 @@ import pytest
 import strawberry
 
 from penstock.graphql_jit import FallbackReason
-from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
+from penstock.schema.engine.engine import LONG_DOCUMENT, CompiledExecutor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
 from penstock.schema.engine.operations import OperationRequest
 
@@ -85,3 +85,18 @@ async def test_each_set_of_conditions_of_a_usual_document_has_its_plan() -> None
         assert "errors" not in await run(engine, text, "Q", **flags)
 
     assert executor.fallbacks == {}
+
+
+async def test_a_short_text_that_uses_a_fragment_often_is_compiled_in_a_thread() -> None:
+    executor = CompiledExecutor(SCHEMA, LIMITS)
+    engine = GraphQLEngine(SCHEMA, LIMITS, executor=executor)
+    deep = "number item { number item { number item { number } } }"
+    text = f"{{ {USES} }} fragment F on Item {{ {deep} }}"
+    few = engine.prepare(OperationRequest("{ item { number } }"))
+    many = engine.prepare(OperationRequest(text))
+    assert len(text) < LONG_DOCUMENT
+    assert not isawaitable(executor(few, None))
+    begun = executor(many, None)
+    assert isawaitable(begun)
+    assert (await begun).errors is None
+    assert not isawaitable(executor(many, None))
