@@ -18,6 +18,7 @@ from penstock.datastore.ngsi.notification import group_of
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import COLUMN_SERIES, ROW_SERIES
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, covers
+from penstock.datastore.table import limits
 from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
@@ -315,11 +316,21 @@ def _read_entity(of: ServicePath, item: Attributes) -> Entity:
 
 
 def _read_attribute(of: Entity, item: Attributes) -> Attribute:
+    """Read an attribute, with the places that can hold a sample.
+
+    Samples of a series whose key is too long for a table became dead letters after it was listed.
+    """
     marks = sorted(name.removeprefix(MARK_PREFIX) for name in item if name.startswith(MARK_PREFIX))
     places = (mark.partition(":") for mark in marks)
-    return Attribute(
+    named = Attribute(
         of,
         _last_segment(item),
         msgspec.convert(item["type"], str),
         tuple((Persistence(persistence), table) for persistence, _, table in places),
     )
+    fitting = tuple(place for place in named.places if _fits_key(named, place[0]))
+    return msgspec.structs.replace(named, places=fitting)
+
+
+def _fits_key(of: Attribute, persistence: Persistence) -> bool:
+    return len(series_partition(of, persistence).encode()) <= limits.PK_BYTES

@@ -18,7 +18,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from penstock.datastore.errors import (
     ForeignTable,
-    LimitExceeded,
     RequestRefused,
     Unavailable,
     Unreadable,
@@ -279,8 +278,7 @@ class LatestRows:
     async def _newest_key(self, of: Attribute | Unreadable | None) -> str | None:
         """The sort key of the newest sample in any table of a series; None if one is unreadable.
 
-        Samples of an attribute that the directory does not list are not stored yet. Nor are those
-        of a series whose key is too long for a table: they became dead letters.
+        Samples of an attribute that the directory does not list are not stored yet.
         """
         if not isinstance(of, Attribute):
             return "" if of is None else None
@@ -294,8 +292,6 @@ class LatestRows:
             )
             try:
                 page = await self.destinations.table(table).query(query)
-            except LimitExceeded:
-                continue
             except (RequestRefused, ForeignTable, Unavailable) as error:
                 if self.destinations.failure_kind(error) is not FailureKind.MISSING:
                     return None

@@ -22,11 +22,12 @@ from penstock.datastore.ngsi.directory import Attribute, Directory, Entity
 from penstock.datastore.ngsi.entities import MAX_IDENTIFIER
 from penstock.datastore.ngsi.latest_rows import MAX_NAME_BYTES, LatestRows, row_key
 from penstock.datastore.ngsi.options import BatchingOptions, ItemLayout, Persistence
-from penstock.datastore.ngsi.reading.series import Sample
+from penstock.datastore.ngsi.reading.series import ALL_TIMES, Sample
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.store import Store
 from penstock.datastore.table.commit import commit
 from penstock.datastore.table.instrumentation import MeteredTable
+from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Attributes, Delete, Key, Operation, Update
 from tests.datastore.ngsi.latest_checks import check_latest, list_series
 from tests.datastore.ngsi.sample_destinations import AT, event, unique_table_name
@@ -458,6 +459,15 @@ async def test_an_attribute_whose_series_no_table_can_have_costs_no_other_sample
         counts = await world.wait_until_settled(at)
     assert (counts.persisted, counts.dead_lettered) == (1, 1)
     assert [*await entries(world, of)] == [f"key:{name}"]
+    assert await check(world) == 1
+    read = reader(world)
+    (listed,) = await read.directory.named_attributes([(Entity(*of), name)])
+    assert isinstance(listed, Attribute)
+    latest = await read.series.latest(listed)
+    assert latest is not None
+    assert latest.text == "1"
+    page = await read.series.page(listed, ALL_TIMES, Window(size=2))
+    assert [sample.text for _, sample in page.entries] == ["1"]
 
 
 async def store_at(
