@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Final
 
 import uvicorn
@@ -15,6 +14,7 @@ from penstock.server.connections.body_budget import Party
 from penstock.server.connections.client_reading import ClientReading
 from penstock.server.connections.gate import EndReason, Gates, Stage
 from penstock.server.connections.guarded_transport import GuardedTransport
+from penstock.server.connections.held_bytes import HeldBytes
 from penstock.server.connections.reading_pauses import PauseReason, ReadingPauses
 from penstock.server.connections.refusals import (
     BAD_HANDSHAKE,
@@ -31,19 +31,14 @@ from penstock.server.connections.request_body import ChunkedBody, SizedBody
 from penstock.server.connections.request_head import (
     END,
     RequestHead,
-    check_begun_head,
-    check_head_size,
     is_health_probe,
     parse_head,
 )
+from penstock.server.connections.sender import Sender
 from penstock.server.connections.websocket_handshake import check_handshake
-from penstock.server.core.sites import site_of
 
 STATE_KEY: Final = "penstock.connection"
 """The key of the connection in the state of an ASGI scope."""
-
-MAX_EMPTY_LINES: Final = 4
-"""The most empty lines before a request, which some clients send behind a body."""
 
 PAUSE_BYTES: Final = 64 * 1024
 """The bytes behind a request at which reading stops until the request is answered."""
@@ -85,14 +80,11 @@ class GuardedConnection(asyncio.Protocol):
         )
         self._take: Callable[[bytes], None] = self._take_head
         self._stage: Stage | None = Stage.FIRST_HEAD
-        self._held = bytearray()
-        self._searched = self._lines = self._empty_lines = self._counted = 0
         self._length = 0
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._awaits_taking = False
         self._is_websocket = self._brings_token = False
         self._dropped = 0
-        self._caller: str | None = None
         self.refuse_message: Callable[[], None] | None = None
         self.serves_admin_only = False
 
@@ -101,6 +93,8 @@ class GuardedConnection(asyncio.Protocol):
         self._real = transport
         self._transport = GuardedTransport(transport, self)
         self._gate = self._gates.gate_of(transport)
+        self._held = HeldBytes(self._gate)
+        self._sender = Sender(transport, self._gate)
         self._account = BodyAccount(self._gate)
         self._pauses = ReadingPauses(transport, self._gate)
         self._client_reading = ClientReading(transport, self._transport)
@@ -116,8 +110,8 @@ class GuardedConnection(asyncio.Protocol):
         """Let the transport close, as uvicorn's protocol does: who sends no more has left."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._leave_place()
-        self._release_held()
+        self._sender.leave_place()
+        self._held.release()
         self._state.clear()
         self._take = self._drop
         if not self._transport.is_cut:
@@ -143,7 +137,7 @@ class GuardedConnection(asyncio.Protocol):
         """Begin to wait for the next request; the application calls it behind each answer."""
         self._is_answering = False
         self._account.give_back()
-        self._leave_place()
+        self._sender.leave_place()
         if self._transport.is_cut or self._real.is_closing():
             return
         if self._body is not None:
@@ -157,7 +151,7 @@ class GuardedConnection(asyncio.Protocol):
             self._end_unless_read()
         elif stage is Stage.BODY and PauseReason.PROTOCOL in self._pauses:
             return
-        elif stage in (Stage.FIRST_HEAD, Stage.HEAD) and self._held:
+        elif stage in (Stage.FIRST_HEAD, Stage.HEAD) and self._held.content:
             self._refuse(HEAD_TOO_LATE)
         elif stage is Stage.NEXT_REQUEST:
             self.close()
@@ -169,7 +163,7 @@ class GuardedConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         """End the connection at once."""
-        self._release_held()
+        self._held.release()
         self._real.abort()
 
     def close(self) -> None:
@@ -195,41 +189,26 @@ class GuardedConnection(asyncio.Protocol):
 
     def take_place(self, caller: str) -> bool:
         """Count the connection as used by a caller from now on; False if they use too many."""
-        if caller == self._caller:
+        if caller == self._sender.caller:
             return True
-        self._leave_place()
+        self._sender.leave_place()
         if self._transport.is_closing():
             return True
-        if not self._gate.take_place(caller):
+        if not self._sender.take_place(caller):
             return False
-        self._caller = caller
         try:
-            self._account.charge(Party(caller=caller))
+            self._account.charge(self._sender.party)
         except RefusedRequest as refusal:
             self.refuse_content(refusal.answer)
         return True
 
-    def _leave_place(self) -> None:
-        if self._caller is not None:
-            self._gate.leave_place(self._caller)
-            self._caller = None
-
-    @cached_property
+    @property
     def site(self) -> str:
-        address = self._real.get_extra_info("peername") or ("",)
-        return site_of(str(address[0]))
+        return self._sender.site
 
     @property
     def party(self) -> Party | None:
-        return None if PauseReason.PROTOCOL in self._pauses else self._sender
-
-    @property
-    def _sender(self) -> Party:
-        return self._stranger if self._caller is None else Party(caller=self._caller)
-
-    @cached_property
-    def _stranger(self) -> Party:
-        return Party(site=self.site)
+        return None if PauseReason.PROTOCOL in self._pauses else self._sender.party
 
     @property
     def body_bytes(self) -> int:
@@ -257,7 +236,7 @@ class GuardedConnection(asyncio.Protocol):
         """Count so many bytes of a message of a WebSocket; raises RefusedRequest."""
         more = size - self._account.size
         if more > 0:
-            self._account.take(self._sender, more)
+            self._account.take(self._sender.party, more)
         else:
             self._account.give_back(-more)
         if self._stage in (None, Stage.BODY):
@@ -266,7 +245,7 @@ class GuardedConnection(asyncio.Protocol):
     def _count_body(self, size: int) -> None:
         """Count bytes that the application gets of a body; raises RefusedRequest."""
         if size and self._is_answering:
-            self._account.take(self._sender, size)
+            self._account.take(self._sender.party, size)
 
     def pause(self) -> None:
         """Stop reading, for uvicorn's protocol."""
@@ -292,8 +271,7 @@ class GuardedConnection(asyncio.Protocol):
         # An answer to a request that was not upgraded is followed by another request.
         if not self._is_websocket or self._transport.is_closing():
             return
-        held = bytes(self._held)
-        self._release_held()
+        held = self._held.take_all()
         self._take = self._hand_on
         self._pauses.remove(PauseReason.HELD_BYTES)
         if held:
@@ -303,12 +281,12 @@ class GuardedConnection(asyncio.Protocol):
         self._inner.data_received(data)
 
     def _take_head(self, data: bytes) -> None:
-        if not self._held and not data.startswith(b"\r"):
+        if not self._held.content and not data.startswith(b"\r"):
             end = data.find(END) + len(END)
             if end >= len(END) and self._may_begin(data):
                 self._take_request(data, end)
                 return
-        self._held += data
+        self._held.content += data
         self._search_head()
 
     def _may_begin(self, head: bytes | bytearray) -> bool:
@@ -317,69 +295,47 @@ class GuardedConnection(asyncio.Protocol):
     def _search_head(self, *, has_turn: bool = False) -> None:
         """Begin the request whose head is held, if it is whole and the turn is its own."""
         held = self._held
-        while held.startswith(b"\r\n"):
-            del held[:2]
-            self._empty_lines += 1
-        end = held.find(END, max(0, self._searched - len(END) + 1)) + len(END)
-        if self._empty_lines > MAX_EMPTY_LINES:
-            self._refuse(MALFORMED)
-        elif end < len(END):
-            self._hold_head()
-        elif not (has_turn or self._may_begin(held)):
-            self._await_turn()
-        else:
-            self._searched = self._lines = self._empty_lines = 0
-            head = bytes(held[:end])
-            del held[:end]
-            self._take_request(head, end)
-            if self._body is not None and held:
-                self._take_held_body(self._body)
-            self._count_held()
+        try:
+            end = held.find_head_end()
+            if end is None:
+                self._hold_head()
+            elif has_turn or self._may_begin(held.content):
+                self._take_held_head(end)
+            else:
+                self._await_turn()
+        except RefusedRequest as refusal:
+            self._refuse(refusal.answer)
         if self._real.is_closing():
             return
-        if len(held) > PAUSE_BYTES:
+        if len(held.content) > PAUSE_BYTES:
             self._pauses.add(PauseReason.HELD_BYTES)
         else:
             # The body of the request just begun may still be in the network.
             self._pauses.remove(PauseReason.HELD_BYTES)
 
+    def _take_held_head(self, end: int) -> None:
+        self._take_request(self._held.take_head(end), end)
+        if self._body is not None and self._held.content:
+            self._take_held_body(self._body)
+        self._held.count()
+
     def _await_turn(self) -> None:
         """Hold what has come of a request until fewer others begin."""
         self._take = self._hold
         self._enter(None)
-        self._count_held()
+        self._held.count()
         self._gate.begin_later(self._take_held_request)
 
     def _take_held_body(self, body: SizedBody | ChunkedBody) -> None:
-        size = self._length if isinstance(body, SizedBody) else len(self._held)
-        part = bytes(self._held[:size])
-        del self._held[:size]
-        self._take_body(part)
+        size = self._length if isinstance(body, SizedBody) else len(self._held.content)
+        self._take_body(self._held.take(size))
 
     def _hold_head(self) -> None:
-        """Wait for the rest of a head, if it is not too large already."""
-        size = len(self._held)
-        lines = self._held.count(b"\n", self._searched)
-        self._lines += lines
-        try:
-            check_head_size(size, self._lines)
-            check_begun_head(self._held, lines, self._searched)
-        except RefusedRequest as refusal:
-            self._refuse(refusal.answer)
-            return
+        """Wait for the rest of a head; raises RefusedRequest if it is too large already."""
+        self._held.check_begun_head()
         if self._stage is not Stage.FIRST_HEAD and self._stage is not Stage.HEAD:
             self._enter(Stage.HEAD)
-        self._searched = size
-        self._count_held()
-
-    def _count_held(self) -> None:
-        more, self._counted = len(self._held) - self._counted, len(self._held)
-        if more:
-            self._gate.hold(more)
-
-    def _release_held(self) -> None:
-        self._held.clear()
-        self._count_held()
+        self._held.count()
 
     def _take_request(self, data: bytes, end: int) -> None:
         """Hand on the request whose head ends at `end`, with what has come of its body."""
@@ -459,13 +415,13 @@ class GuardedConnection(asyncio.Protocol):
         return True
 
     def _hold(self, data: bytes) -> None:
-        self._held += data
-        self._count_held()
-        if len(self._held) > PAUSE_BYTES:
+        self._held.content += data
+        self._held.count()
+        if len(self._held.content) > PAUSE_BYTES:
             self._pauses.add(PauseReason.HELD_BYTES)
 
     def _await_request(self) -> None:
-        if self._held:
+        if self._held.content:
             self._await_turn()
         else:
             self._take = self._take_head
@@ -511,7 +467,7 @@ class GuardedConnection(asyncio.Protocol):
 
     def leave(self) -> None:
         """Drop what still comes, until the client has read the last bytes and closes."""
-        self._release_held()
+        self._held.release()
         self._take = self._drop
         self._pauses.remove(PauseReason.HELD_BYTES)
         self.resume()
@@ -525,7 +481,7 @@ class GuardedConnection(asyncio.Protocol):
     def _end_unless_read(self) -> None:
         if not self._client_reading.go_on():
             self._gate.count_end(EndReason.UNREAD)
-            self._release_held()
+            self._held.release()
             # The system would keep the answer, and the client would not see the end of it.
             self._client_reading.reset()
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.server.connections.connection import LINGER_BYTES, MAX_EMPTY_LINES, PAUSE_BYTES
+from penstock.server.connections.connection import LINGER_BYTES, PAUSE_BYTES
 from penstock.server.connections.gate import EndReason
+from penstock.server.connections.held_bytes import MAX_EMPTY_LINES
 from penstock.server.connections.request_head import _METHODS
 from tests.server.connections.wire import (
     FRAME,

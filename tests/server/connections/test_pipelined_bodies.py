@@ -72,7 +72,7 @@ def slices(raw: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
 
 def check_rest(connection: GuardedConnection, wire: Wire) -> None:
     """Reading rests for what is held of requests, for the application, and for others' turns."""
-    is_paused = len(connection._held) > PAUSE_BYTES
+    is_paused = len(connection._held.content) > PAUSE_BYTES
     assert (PauseReason.HELD_BYTES in connection._pauses) is is_paused
     assert wire.is_reading_now is not any(reason in connection._pauses for reason in PauseReason)
 
