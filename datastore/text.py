@@ -24,6 +24,8 @@ _LINES = str.maketrans("\n\r\t", "   ")
 
 def comparison_form(text: str) -> str:
     """Bring a text to NFKC, case-folded and trimmed: equal texts for users have equal forms."""
+    if text.isascii():
+        return text.lower().strip()
     previous = None
     while previous != text:
         previous = text

@@ -76,11 +76,10 @@ def fits_posting(tags: Mapping[str, object]) -> bool:
 
 def tag_levels(tag: Tag) -> tuple[TagLevel, ...]:
     """Every level of one tag, from the top."""
-    labels = level_names(tag.value)
-    value = value_levels(tag.value)
+    labels, key = level_names(tag.value), comparison_form(tag.key)
+    value = tuple(map(comparison_form, labels))
     return tuple(
-        TagLevel(comparison_form(tag.key), value[: n + 1], labels[n], n + 1 == len(value))
-        for n in range(len(value))
+        TagLevel(key, value[: n + 1], label, n + 1 == len(value)) for n, label in enumerate(labels)
     )
 
 
