@@ -1,4 +1,4 @@
-"""Finds a pipeline or metric by its global id or its name, in the groups that the caller sees."""
+"""Finds a resource by its global id or its name, in the groups that the caller sees."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
@@ -12,7 +12,7 @@ MOST_GROUPS = 200
 
 _NOT_THERE = ("NOT_FOUND", "BAD_USER_INPUT")
 
-Noun: TypeAlias = Literal["pipeline", "metric"]
+Noun: TypeAlias = Literal["pipeline", "calculation", "metric"]
 
 FIND = "query($name: String!, $group: GroupPath) { %sByName(name: $name, group: $group) { id } }"
 NODE = "query($id: ID!) { node(id: $id) { ...on %s { id } } }"

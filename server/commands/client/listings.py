@@ -48,7 +48,7 @@ def print_fields(value: Mapping[str, Any]) -> CommandOutput:
 
 
 def format_value(value: Any) -> str:
-    """Write a value of an answer in a line: tags as `key=value`, lists by commas."""
+    """Write a value of an answer in a line: tags and columns as `key=value`, lists by commas."""
     match value:
         case None:
             return ""
@@ -56,7 +56,7 @@ def format_value(value: Any) -> str:
             return " ".join(value.split())
         case list():
             return ", ".join(map(format_value, value))
-        case {"key": key, "value": text}:
+        case {"key": key, "value": text} | {"key": key, "type": text}:
             return f"{key}={text}"
         case dict():
             return ", ".join(f"{name} {format_value(one)}" for name, one in value.items())

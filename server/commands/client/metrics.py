@@ -20,6 +20,7 @@ from penstock.server.commands.client.listings import (
     print_fields,
     print_page,
 )
+from penstock.server.commands.client.resource_lists import Below, ListedGroup, SearchedGroup
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 
@@ -53,10 +54,7 @@ Format = Literal["table", "csv"]
 
 _DATE: Final = re.compile(r"([0-9]{4})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")
 
-_GROUP_HELP = "Group whose metrics to list. By default that of the profile or the token."
 _NAME_HELP = "Name or id of the metric."
-_BELOW_HELP = "Also list those of the groups below."
-_FIND_HELP = "Group in which the name is looked up. By default that of the profile or the token."
 _IN_HELP = "Group whose rows count, with those of all groups below. By default all that you see."
 _FROM_HELP = "First day, month or year, such as 2025-01, or a time with its zone; inclusive."
 _TO_HELP = "The end, exclusive, in the same form."
@@ -72,8 +70,8 @@ metrics = App(name="metrics", help="List metrics, show one, print its values ove
 @metrics.command(name="list")
 def list_metrics(
     *,
-    group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
-    below: Annotated[bool, Parameter(help=_BELOW_HELP)] = False,
+    group: ListedGroup = None,
+    below: Below = False,
     page: PageOptions = FIRST_PAGE,
     server: ServerOptions = LOCAL_SERVER,
 ) -> CommandOutput:
@@ -86,7 +84,7 @@ def show_metric(
     metric: Annotated[str, Parameter(help=_NAME_HELP)],
     /,
     *,
-    group: Annotated[str | None, Parameter(help=_FIND_HELP)] = None,
+    group: SearchedGroup = None,
     server: ServerOptions = LOCAL_SERVER,
 ) -> CommandOutput:
     """Show a metric, given by name or id."""
@@ -106,7 +104,7 @@ def print_values(
     breakdown: Annotated[Breakdown, Parameter(help=_BREAKDOWN_HELP)] = "none",
     as_at: Annotated[str | None, Parameter(help=_AS_AT_HELP)] = None,
     format: Annotated[Format, Parameter(help=_FORMAT_HELP)] = "table",
-    group: Annotated[str | None, Parameter(help=_FIND_HELP)] = None,
+    group: SearchedGroup = None,
     server: ServerOptions = LOCAL_SERVER,
 ) -> CommandOutput:
     """Print the values of a metric, given by name or id, over time."""

@@ -28,6 +28,9 @@ UNREACHABLE = ["--url", "http://127.0.0.1:9"]
 ANSWERS: dict[str, list[str]] = {
     "run": ["nothing", "nothing.csv"],
     "pipelines list": UNREACHABLE,
+    "calculations list": UNREACHABLE,
+    "calculations find": ["scope=1", *UNREACHABLE],
+    "calculations show": ["nothing", *UNREACHABLE],
     "pipelines find": ["scope=1", *UNREACHABLE],
     "pipelines show": ["nothing", *UNREACHABLE],
     "metrics list": UNREACHABLE,

@@ -130,6 +130,27 @@ def test_a_pipeline_is_shown_by_name_wherever_the_caller_sees_it_and_by_id(
     assert terminal.print("pipelines", "show", node["name"])[0].split() == ["id", node["id"]]
 
 
+def test_calculations_are_listed_found_by_their_tags_and_shown_with_their_formulas(
+    terminal: Terminal,
+) -> None:
+    where = ("--group", "/usa", "--below")
+    listed = terminal.read("calculations", "list", *where)["nodes"]
+    assert names(listed) == names(walk(terminal, "calculations", "list", *where))
+    assert "miles_to_kilometres" in names(listed)
+    (tag, *_) = next(node["tags"] for node in listed if node["tags"])
+    wanted = f"{tag['key']}={tag['value']}"
+    found = terminal.read("calculations", "find", wanted, *where)["nodes"]
+    assert names(found) == [node["name"] for node in listed if tag in node["tags"]]
+    rest = terminal.read("calculations", "find", "--none", wanted, *where)["nodes"]
+    assert {*names(rest)} == {*names(listed)} - {*names(found)}
+    lines = terminal.print("calculations", "show", "miles_to_kilometres")
+    shown = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
+    assert shown["parameters"] == "miles=NUMBER"
+    assert ":miles" in shown["formula"]
+    said = terminal.fail("calculations", "show", "nope", "--group", "/eu")
+    assert said == "penstock: There is no calculation 'nope' in /eu.\n"
+
+
 def test_a_pipeline_that_is_not_there_is_missed_with_the_groups_that_were_searched(
     terminal: Terminal,
 ) -> None:
