@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from penstock.server.commands.client.file_run import follow_execution
+from penstock.server.commands.client.file_run import CANCEL, follow_execution
 from penstock.server.commands.client.find_by_name import find_by_name
 from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
 from penstock.server.commands.client.listings import (
@@ -28,9 +28,6 @@ SHOW = """query($id: ID!) { execution(id: $id) {
   id state stateMessage pipeline { name owner } pipelineVersion mode tags { key value }
   createdAt createdBy startedAt finishedAt
   progress { rowsRead rowsSucceeded rowsFailed } } }"""
-CANCEL = """mutation($id: ID!) { cancelExecution(input: {id: $id}) {
-  ...on UserError { code message }
-  ...on CancelExecutionPayload { execution { id state } } } }"""
 
 _PIPELINE_HELP = "Name or id of the pipeline."
 _ID_HELP = "Id of the execution, as `penstock run` and `penstock executions list` print it."

@@ -17,6 +17,9 @@ CREATE = """mutation($input: CreateExecutionInput!) { createExecution(input: $in
     id upload { method url fields { name value } headers { name value } } } } } }"""
 START = """mutation($input: StartExecutionInput!) { startExecution(input: $input) {
   ...on UserError { code message } ...on StartExecutionPayload { execution { state } } } }"""
+CANCEL = """mutation($id: ID!) { cancelExecution(input: {id: $id}) {
+  ...on UserError { code message }
+  ...on CancelExecutionPayload { execution { id state } } } }"""
 FOLLOW = """subscription($id: ID!) { executionProgress(id: $id) { state stateMessage
   progress { rowsRead rowsSucceeded rowsFailed bytesRead bytesTotal rowsPerSecond } } }"""
 RESULT = """query($id: ID!) { execution(id: $id) { id state stateMessage
@@ -63,13 +66,21 @@ class ExecutionLeft(Exception):
         self.id = id
 
 
+class UploadCut(Exception):
+    """The user interrupted an upload, and its execution is cancelled."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self.id = id
+
+
 async def run_file(
     client: GraphQLClient, file_run: FileRun, report_progress: ReportProgress
 ) -> Any:
     """Run the pipeline and return the finished execution.
 
-    `report_progress` gets the state, the bytes done and their total. Raises ExecutionLeft if the
-    user interrupts it once the server has taken over.
+    `report_progress` gets the state, the bytes done and their total. If the user interrupts it, it
+    raises UploadCut before the server has taken over, and ExecutionLeft from then on.
     """
     file_run.remove_earlier_results()
     pipeline = await find_by_name(client, "pipeline", file_run.pipeline, file_run.group)
@@ -80,7 +91,12 @@ async def run_file(
     }
     with open_input(file_run.file) as file:
         size = file.stat().st_size
-        id = await _begin(client, arguments, file, size, report_progress)
+        execution = await _create(client, arguments)
+        id = str(execution["id"])
+        try:
+            await _start(client, execution, file, size, report_progress)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise await _cancel(client, id) from None
     try:
         await follow_execution(client, id, size, report_progress)
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -93,7 +109,9 @@ async def run_input(
 ) -> Any:
     """Run a pipeline, given by its global id, on a file; return the finished execution."""
     arguments = {"pipelineId": pipeline, "inputName": name, "tags": tags}
-    id = await _begin(client, arguments, file, 0, _ignore_progress)
+    execution = await _create(client, arguments)
+    id = str(execution["id"])
+    await _start(client, execution, file, 0, _ignore_progress)
     await follow_execution(client, id, None, _ignore_progress)
     execution = await client.execute(RESULT, id=id)
     if execution["state"] not in FINAL_STATES:
@@ -105,15 +123,27 @@ def _ignore_progress(_state: str, _done: int, _total: int | None) -> None:
     """Show nothing."""
 
 
-async def _begin(
-    client: GraphQLClient, arguments: Any, file: Path, size: int, report_progress: ReportProgress
-) -> str:
-    """Create an execution, upload its input and start it; return its id."""
-    execution = (await client.execute(CREATE, input=arguments))["execution"]
+async def _create(client: GraphQLClient, arguments: Any) -> Any:
+    """Create an execution; return its id and the form for its input."""
+    return (await client.execute(CREATE, input=arguments))["execution"]
+
+
+async def _start(
+    client: GraphQLClient, execution: Any, file: Path, size: int, report_progress: ReportProgress
+) -> None:
+    """Upload the input of an execution, and start it."""
     report_progress("Uploading", 0, size)
     await client.upload(execution["upload"], file)
     await client.execute(START, input={"id": execution["id"]})
-    return str(execution["id"])
+
+
+async def _cancel(client: GraphQLClient, id: str) -> UploadCut | ExecutionLeft:
+    """Cancel an execution whose upload was interrupted; return what is to be said of it."""
+    try:
+        await client.execute(CANCEL, id=id)
+    except CommandFailed:
+        return ExecutionLeft(id)
+    return UploadCut(id)
 
 
 async def follow_execution(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from penstock.datastore.text import say_count
-from penstock.server.commands.client.file_run import ExecutionLeft, FileRun, run_file
+from penstock.server.commands.client.file_run import ExecutionLeft, FileRun, UploadCut, run_file
 from penstock.server.commands.client.run_files import STANDARD
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
@@ -69,6 +69,9 @@ def run(
     )
     try:
         return _run_output(asyncio.run(_run_file(server, file_run)), file_run)
+    except UploadCut as cut:
+        words = f"The upload was interrupted, and its execution {cut.id} is cancelled."
+        raise CommandFailed(words, code=ExitCode.INTERRUPTED) from None
     except ExecutionLeft as left:
         raise CommandFailed(
             f"The execution {left.id} goes on without this command.",

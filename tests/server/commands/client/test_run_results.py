@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.server.command_line import run as run_command
-from penstock.server.commands.client.file_run import ExecutionLeft, FileRun, run_file
+from penstock.server.commands.client.file_run import ExecutionLeft, FileRun, UploadCut, run_file
 from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.commands.client.run_files import open_result
 from penstock.server.core.command_output import CommandFailed
@@ -25,10 +25,18 @@ class ScriptedClient(GraphQLClient):
         self.failing = failing
         self.failure = failure
         self.state = state
+        self.cancelled: str | None = None
+        self.is_reachable = True
 
     def take(self, step: str) -> None:
         if step == self.failing:
             raise self.failure
+
+    def cancel(self, id: str) -> Any:
+        if not self.is_reachable:
+            raise CommandFailed("no")
+        self.cancelled = id
+        return {"execution": {"id": id, "state": "CANCELLED"}}
 
     async def execute(self, query: str, **variables: Any) -> Any:
         if query.startswith("query($name"):
@@ -44,6 +52,9 @@ class ScriptedClient(GraphQLClient):
         if "startExecution" in query:
             self.take("start")
             return None
+        return self.cancel(variables["id"]) if "cancelExecution" in query else self.finish()
+
+    def finish(self) -> Any:
         self.take("result")
         output = READY if self.state == "SUCCESS" else {"status": "NOT_READY", "url": None}
         return {**FINISHED, "state": self.state, "outputDownload": output, "errorsDownload": READY}
@@ -83,11 +94,30 @@ def end(client: GraphQLClient, file_run: FileRun) -> None:
 def test_a_run_that_fails_leaves_nothing_of_an_earlier_one(
     step: str, failure: BaseException, file_run: FileRun, tmp_path: Path
 ) -> None:
-    is_left = step == "follow" and isinstance(failure, KeyboardInterrupt)
-    with pytest.raises(ExecutionLeft if is_left else type(failure)):
+    ends: dict[str, type[Exception]] = {
+        "upload": UploadCut,
+        "start": UploadCut,
+        "follow": ExecutionLeft,
+    }
+    is_interrupt = isinstance(failure, KeyboardInterrupt)
+    with pytest.raises(ends.get(step, KeyboardInterrupt) if is_interrupt else type(failure)):
         end(ScriptedClient(step, failure), file_run)
     kept = {"rows.csv": "old", "output.csv": "new"} if step == "errors" else {"rows.csv": "old"}
     assert contents(tmp_path) == kept
+
+
+@pytest.mark.parametrize("step", ["upload", "start"])
+def test_an_interrupted_upload_cancels_its_execution_or_says_that_it_is_left(
+    step: str, file_run: FileRun
+) -> None:
+    client = ScriptedClient(step, KeyboardInterrupt())
+    with pytest.raises(UploadCut):
+        end(client, file_run)
+    assert client.cancelled == "e"
+    client = ScriptedClient(step, KeyboardInterrupt())
+    client.is_reachable = False
+    with pytest.raises(ExecutionLeft):
+        end(client, file_run)
 
 
 def test_an_execution_that_fails_leaves_its_errors_alone(file_run: FileRun, tmp_path: Path) -> None:
