@@ -7,6 +7,7 @@ as much for the worst one. Numbers are the least of five rounds, in microseconds
 
 import argparse
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -17,6 +18,7 @@ from time import process_time
 from typing import Any
 
 import orjson
+from graphql import get_operation_ast, parse
 
 from benchmarks.page_tables import (
     add_write_option,
@@ -61,8 +63,10 @@ from penstock.formula.checking.linker import examine
 from penstock.formula.checking.renaming import rename
 from penstock.formula.core.values import FormulaParameter, FormulaType
 from penstock.formula.evaluate import compile_formula
+from penstock.graphql_jit import CompiledOperation, ExecutionOptions
 from penstock.schema import schema
-from penstock.schema.engine.cost import BODY_BYTES, document_cost
+from penstock.schema.engine.cost import BODY_BYTES, document_cost, plan_cost
+from penstock.schema.engine.documents import core_schema
 from penstock.schema.engine.engine import GraphQLEngine
 from penstock.schema.engine.operations import OperationRequest, RequestRejected
 from tests.datastore.kept_rows.test_metric_plan import OUTPUT, metric
@@ -81,6 +85,7 @@ HOURS = 2_000
 OUTPUTS = 10
 LIST = """query($n: Int!) { pipelines(group: "/usa/northwest", first: $n) {
   nodes { id name version owner description createdAt tags { key value } } } }"""
+USUAL_FIELDS = 9
 USUAL = "{ pipelines(first: 20) { nodes { id name version owner tags { key value } } } }"
 GUESSED = f"{{ {' '.join(f'guess{n}' for n in range(150))} }}"
 AROUND = Surroundings((FormulaParameter("x", FormulaType.NUMBER),), FormulaType.NUMBER)
@@ -119,6 +124,23 @@ def work_of_documents() -> dict[str, float]:
         )
         for name, text in (("usual", USUAL), ("150 unknown fields", GUESSED))
     }
+
+
+def compile_usual(number: int) -> None:
+    """Compile a usual list, as if nobody had it compiled before."""
+    document = parse(USUAL + " " * number)
+    operation = get_operation_ast(document)
+    assert operation is not None
+    compiled = CompiledOperation(
+        ExecutionOptions(schema=core_schema(schema)), document, operation, Counter()
+    )
+    values = compiled.coerce_variables({})
+    assert not isinstance(values, list)
+    compiled.prepare(values)
+
+
+def work_of_plans() -> dict[str, float]:
+    return {"plan of a usual list": least(compile_usual, plan_cost(USUAL_FIELDS))}
 
 
 def show(text: str) -> str:
@@ -255,7 +277,13 @@ def measure_all() -> dict[str, float]:
     measured = asyncio.run(work_of_objects())
     measured |= asyncio.run(work_of_writes())
     measured |= asyncio.run(work_of_samples())
-    measured |= work_of_documents() | work_of_formulas() | work_of_bodies() | work_of_changes()
+    measured |= (
+        work_of_documents()
+        | work_of_plans()
+        | work_of_formulas()
+        | work_of_bodies()
+        | work_of_changes()
+    )
     return measured | work_of_series()
 
 

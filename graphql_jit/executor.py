@@ -109,8 +109,7 @@ class CompiledOperation:
             plan = self._fallback_reason(values) or self._plan(values)
             self._runs += 1
         if isinstance(plan, FallbackReason):
-            self._fallbacks[plan] += 1
-            return self._interpret(values, context, root)
+            return self.interpret(values, context, root, plan)
         run = OperationState(self._options, self._operation, values, context, root)
         run.meter.bound += plan.most_bytes
         return self._run_steps(plan, run)
@@ -191,7 +190,11 @@ class CompiledOperation:
             self._fallbacks[FallbackReason.ODD_VALUE] += 1
         return run.result(data)
 
-    def _interpret(self, values: VariableValues, context: object, root: object) -> ExecutionOutcome:
+    def interpret(
+        self, values: VariableValues, context: object, root: object, reason: FallbackReason
+    ) -> ExecutionOutcome:
+        """Let graphql-core execute the operation, for this reason."""
+        self._fallbacks[reason] += 1
         options, name = self._options, self._operation.operation.name
         sources = values.sources.items()
         return execute(

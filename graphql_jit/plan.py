@@ -218,11 +218,30 @@ class ExecutionOptions:
     coercions: dict[GraphQLLeafType, CoerceLeaf] = field(default_factory=dict, compare=False)
 
 
+def note_nothing() -> None:
+    """Note nothing of plans that grow."""
+
+
 @dataclass(slots=True)
 class PlanRoom:
-    """The fields that the plans of one document may still have, together."""
+    """The fields that the plans of one document may still have, together, and those they have.
+
+    `note` is called when there are more of the latter.
+    """
 
     fields: int
+    taken: int = 0
+    note: Callable[[], None] = note_nothing
+
+    def take(self, fields: int) -> None:
+        """Take the fields of a plan that is made."""
+        self.fields -= fields
+        self.taken += fields
+        self.note()
+
+    def close(self) -> None:
+        """Leave no room for further plans; those that were made are dropped."""
+        self.fields = self.taken = 0
 
 
 class FallbackReason(StrEnum):
@@ -240,6 +259,7 @@ class FallbackReason(StrEnum):
     ODD_VALUE = "odd_value"
     SIZE = "size"
     STREAM = "stream"
+    UNPAID = "unpaid"
 
 
 _CONDITIONS: Final = frozenset(("skip", "include"))

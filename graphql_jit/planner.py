@@ -71,7 +71,7 @@ class Planner:
         collected = collect_fields(self._schema, self._fragments, self._variables, kind, operation)
         root = self._plan_selection(kind, collected, None)
         if self._room is not None:
-            self._room.fields -= self._most - self._fields_left
+            self._room.take(self._most - self._fields_left)
         return root
 
     def _plan_selection(

@@ -106,9 +106,10 @@ async def open_app(
     ):
         authenticator = _authenticator_of(settings, store, tokens)
         limiter = runtime.limiter or open_rate_limiter(settings, runtime.siblings)
+        callers = CallerLimits.of(limiter, settings.max_running_operations)
         runner = OperationRunner(
-            _operation_reader(settings, limiter, instrumentation),
-            context_opener(store, cursors, changes, limiter, settings.trusted_proxies),
+            _operation_reader(settings, callers, instrumentation),
+            context_opener(store, cursors, changes, callers, settings.trusted_proxies),
             StandingRequests(),
         )
         graphql, over_socket = _graphql_apps(
@@ -123,7 +124,7 @@ async def open_app(
                 *error_page_routes(),
                 *(local_files.file_routes(own_files, runtime.transfers) if own_files else ()),
                 WebSocketRoute(GRAPHQL_PATH, over_socket),
-                *_notify_routes(settings, authenticator, limiter, runtime.sink),
+                *_notify_routes(settings, authenticator, callers, runtime.sink),
                 *_caller_routes(settings, store, authenticator, runner.reader),
                 *page_routes(settings, identity, limits_of(settings), file_origins),
             ],
@@ -147,7 +148,7 @@ def _authenticator_of(settings: Settings, store: Store, tokens: Authenticator) -
 
 
 def _operation_reader(
-    settings: Settings, limiter: RateLimiter, instrumentation: Instrumentation
+    settings: Settings, callers: CallerLimits, instrumentation: Instrumentation
 ) -> OperationReader:
     """Build the engine, and the reader of the operations that it runs."""
     limits = limits_of(settings)
@@ -155,7 +156,6 @@ def _operation_reader(
     engine = GraphQLEngine(schema, limits, persisted=read_persisted(settings), executor=executor)
     if isinstance(executor, CompiledExecutor):
         instrumentation.count_fallbacks(executor.fallbacks)
-    callers = CallerLimits.of(limiter, settings.max_running_operations)
     return OperationReader(engine, callers, settings.introspection == "authenticated")
 
 
@@ -190,7 +190,7 @@ def _graphql_apps(
 def _notify_routes(
     settings: Settings,
     authenticator: Authenticator,
-    limiter: RateLimiter,
+    callers: CallerLimits,
     sink: NotificationSink | None,
 ) -> list[Route]:
     if sink is None:
@@ -201,7 +201,7 @@ def _notify_routes(
         Tenants(settings.ngsi_ld_tenants),
     )
     log = NotificationLog(settings.log_format) if settings.access_log else None
-    app = NotifyApp(sink, authenticator.caller_of, limiter, limits_of(settings), defaults, log)
+    app = NotifyApp(sink, authenticator.caller_of, callers, limits_of(settings), defaults, log)
     return ngsi_notifications.notify_routes(app)
 
 

@@ -54,6 +54,9 @@ VARIABLE_VALUES: Final = 10
 TEXT_CHARACTERS: Final = 200
 """Characters of a text, as an argument of an object's field, that count as one value more."""
 
+PLANNED_FIELD: Final = 5
+"""Units of a field of a plan that is compiled."""
+
 INTROSPECTION_VALUES: Final = 20
 """Values of the schema's description that are answered in one unit."""
 
@@ -68,6 +71,11 @@ ANSWER_BYTES: Final = 2_000
 def document_cost(characters: int) -> int:
     """Return the cost of parsing and checking a document of this length."""
     return DOCUMENT_COST + characters // DOCUMENT_CHARACTERS
+
+
+def plan_cost(fields: int) -> int:
+    """Return the cost of compiling a plan of so many fields."""
+    return fields * PLANNED_FIELD
 
 
 PAGE_ARGUMENTS: Final = ("first", "last")

@@ -157,17 +157,21 @@ _SUGGESTING_RULES: Final = (
 """Rules that compare a wrong name with few others; that of types compares it with all types."""
 
 _BYTES_PER_CHARACTER: Final = 320
-"""Memory of a text that is parsed (75), measured, validated and compiled once (100 to 165)."""
+"""Memory of a text that is parsed, measured and validated (140 to 320), without plans."""
 
 _BYTES_PER_ENTRY: Final = 2_000
 
 _LEAST_PLANNED: Final = 150
 _CHARACTERS_PER_PLANNED: Final = 2
+_MOST_PLANNED: Final = 4_000
 """A document's plans have so many fields, and one more for so many characters of its text.
 
-A field of a plan takes some 1,500 bytes. A fragment is planned where it is used, and an operation
-for each set of conditions: without a bound, plans of 3 KB of text took 75 MB.
+A fragment is planned where it is used, and an operation for each set of conditions: without a
+bound, plans of 3 KB of text took 75 MB.
 """
+
+_BYTES_PER_PLANNED: Final = 2_500
+"""Memory of a field of a plan (1,300 to 2,300)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -188,18 +192,38 @@ class ParsedDocument:
 
     @property
     def memory_bytes(self) -> int:
-        """Estimate the memory of the document, in bytes."""
+        """Estimate the memory of the document without its plans, in bytes."""
         parsed = _BYTES_PER_CHARACTER if self.ast else 4
         return _BYTES_PER_ENTRY + len(self.text) * parsed
+
+    @property
+    def planned_bytes(self) -> int:
+        """Estimate the memory of the plans, in bytes."""
+        return self.room.taken * _BYTES_PER_PLANNED
+
+    def forget_plans(self) -> None:
+        """Drop the plans, and make none any more."""
+        self.room.close()
+        self.compiled.clear()
+
+
+class _KeptDocuments(LRUCache[str, ParsedDocument]):
+    """Documents by text; one that leaves the cache leaves its plans, whoever still runs it."""
+
+    def popitem(self) -> tuple[str, ParsedDocument]:
+        text, document = super().popitem()
+        document.forget_plans()
+        return text, document
 
 
 class DocumentCache:
     """The documents of one schema, cached by text: at most `count`, of about `size` bytes in all.
 
-    Each counts as a `count`-th of `size` or more, so that one bound covers both.
+    Each counts as a `count`-th of `size` or more, so that one bound covers both, and its plans
+    count besides: `_grown` has the texts of those that got a plan since.
     """
 
-    __slots__ = ("_kept", "_limits", "_schema")
+    __slots__ = ("_grown", "_kept", "_limits", "_schema")
 
     def __init__(
         self, schema: Schema, limits: Limits, *, count: int = 1_000, size: int = 64_000_000
@@ -207,8 +231,9 @@ class DocumentCache:
         self._schema = core_schema(schema)
         self._limits = limits
         least = size // count
-        self._kept = LRUCache[str, ParsedDocument](
-            size, lambda document: max(least, document.memory_bytes)
+        self._grown: list[str] = []
+        self._kept = _KeptDocuments(
+            size, lambda document: max(least, document.memory_bytes) + document.planned_bytes
         )
 
     def __len__(self) -> int:
@@ -219,6 +244,7 @@ class DocumentCache:
 
     def get(self, text: str) -> ParsedDocument:
         """Return the document of a text; never raises for the content of the text."""
+        self._weigh_grown()
         found = self._kept.get(text)
         if found is not None:
             return found
@@ -236,8 +262,22 @@ class DocumentCache:
             )
 
     def _store(self, document: ParsedDocument) -> None:
-        with suppress(ValueError):  # one that weighs more than the bound is not kept
+        if document.text not in self._kept:
+            self._weigh(document)
+
+    def _weigh_grown(self) -> None:
+        """Weigh the documents that got plans again, for which others may have to go."""
+        while self._grown:
+            document = self._kept.get(self._grown.pop())
+            if document is not None:
+                self._weigh(document)
+
+    def _weigh(self, document: ParsedDocument) -> None:
+        try:
             self._kept[document.text] = document
+        except ValueError:  # one that weighs more than the bound is not kept
+            self._kept.pop(document.text, None)
+            document.forget_plans()
 
     def _read_document(self, text: str) -> ParsedDocument:
         try:
@@ -254,7 +294,8 @@ class DocumentCache:
             errors = self._suggest_names(ast, found[:most])
             return ParsedDocument(text, errors=tuple(map(format_request_error, errors)))
         digest = sha256(text.encode()).hexdigest()
-        room = PlanRoom(_LEAST_PLANNED + len(text) // _CHARACTERS_PER_PLANNED)
+        planned = min(_LEAST_PLANNED + len(text) // _CHARACTERS_PER_PLANNED, _MOST_PLANNED)
+        room = PlanRoom(planned, note=partial(self._grown.append, text))
         return ParsedDocument(text, ast, operations, digest=digest, room=room)
 
     def _suggest_names(

@@ -16,7 +16,7 @@ from graphql.execution.values import VariableValues
 from orjson import Fragment
 from strawberry import Schema
 
-from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.datastore.errors import ErrorCode, PenstockError, RateLimited
 from penstock.graphql_jit import (
     AnswerMeter,
     CompiledOperation,
@@ -56,6 +56,7 @@ from penstock.schema.engine.operations import (
     PreparedOperation,
     RequestRejected,
 )
+from penstock.schema.engine.plan_payment import PlanPayment
 
 LONG_DOCUMENT: Final = 1_000
 """Documents with more characters are parsed, checked and compiled in a thread."""
@@ -100,8 +101,18 @@ class CompiledExecutor:
         values = operation.coerce_variables(prepared.variables)
         if isinstance(values, list):
             return ExecutionResult(errors=values)
-        if _is_long(prepared) and not operation.is_ready(values):
-            return self._compile_and_execute(operation, values, context, root)
+        if operation.is_ready(values):
+            return operation.execute(values, context, root)
+        room, measured = prepared.document.room, prepared.operation.measure.fields
+        if measured > room.fields:
+            return operation.interpret(values, context, root, FallbackReason.SIZE)
+        try:
+            payment = PlanPayment(prepared, context)
+        except RateLimited:
+            return operation.interpret(values, context, root, FallbackReason.UNPAID)
+        if _is_long(prepared):
+            return self._compile_and_execute(operation, values, context, root, payment)
+        payment.compile(operation, values)
         return operation.execute(values, context, root)
 
     def _find_compiled(self, prepared: PreparedOperation) -> CompiledOperation:
@@ -115,9 +126,16 @@ class CompiledExecutor:
         return found
 
     async def _compile_and_execute(
-        self, operation: CompiledOperation, values: VariableValues, context: object, root: object
+        self,
+        operation: CompiledOperation,
+        values: VariableValues,
+        context: object,
+        root: object,
+        payment: PlanPayment,
     ) -> ExecutionResult:
-        await get_running_loop().run_in_executor(graphql_thread, operation.prepare, values)
+        loop = get_running_loop()
+        compile_plan = payment.compile_in_thread
+        await loop.run_in_executor(graphql_thread, compile_plan, operation, values, loop)
         result = operation.execute(values, context, root)
         return await result if isawaitable(result) else result
 

@@ -35,7 +35,7 @@ def audio_stream_routes(
         caller = await authenticate(request.headers)
         callers.rate.spend(caller.user_id, 1)
         async with CallerTurn(callers.running, caller.user_id):
-            account = CallerAccount(callers.rate, caller.user_id)
+            account = CallerAccount(callers, caller.user_id)
             library = store.open_session(caller, account).audio
             track = await library.reading.get_audio_files_by_audio_id(request.path_params["id"])
             return (await library.streaming.sign_stream(track)).url

@@ -32,7 +32,7 @@ from penstock.schema.engine.operations import (
 )
 from penstock.server.core.headers import MediaType
 from penstock.server.edge.deadline import Deadline
-from penstock.server.edge.rate_limit import CallerAccount, CallerLimits, RateLimiter
+from penstock.server.edge.rate_limit import RESTED_UNITS, CallerAccount, CallerLimits
 from penstock.server.edge.request import (
     ALLOWED_METHODS,
     CONSISTENCY_EXTENSION,
@@ -93,14 +93,14 @@ def context_opener(
     store: Store,
     cursors: Cursors,
     changes: RowChanges,
-    limiter: RateLimiter,
+    callers: CallerLimits,
     proxies: TrustedProxies,
 ) -> OpenContext:
     """Return the function that opens the context of an operation, for which its caller pays."""
 
     def open_context(caller: Caller, admission: AdmittedOperation) -> Context:
-        limiter.spend(caller.user_id, admission.cost)
-        work = CallerAccount(limiter, caller.user_id, admission.cost)
+        callers.rate.spend(caller.user_id, admission.cost)
+        work = CallerAccount(callers, caller.user_id, admission.cost)
         return Context.open(
             store,
             caller,
@@ -154,7 +154,7 @@ class OperationReader(NamedTuple):
     async def _prepare(
         self, user_id: str, text: bytes, source: RequestSource, record: OperationRecord
     ) -> PreparedOperation:
-        request = source.parse(text)
+        request = await self._parse(user_id, text, source)
         record.note_request(request)
         unread = self.engine.unread_text(request)
         if unread is not None:
@@ -164,12 +164,28 @@ class OperationReader(NamedTuple):
         record.note_prepared(prepared)
         return prepared
 
+    async def _parse(self, user_id: str, text: bytes, source: RequestSource) -> OperationRequest:
+        """Parse a request; of large ones each caller has one at a time, and others go on between.
+
+        All connections of a caller may have received theirs at the same moment.
+        """
+        units = len(text) // BODY_BYTES
+        if units < RESTED_UNITS:
+            return source.parse(text)
+        reading = self.limits.reading
+        await reading.enter(user_id)
+        try:
+            return source.parse(text)
+        finally:
+            reading.leave(user_id)
+            self.limits.rest(user_id, units)
+
     async def _read_document(self, user_id: str, text: str) -> None:
         """Read a document that is not in the cache, one at a time for each caller."""
         reading = self.limits.reading
         await reading.enter(user_id)
         try:
-            self.limits.rate.spend(user_id, document_cost(len(text)))
+            self.limits.spend(user_id, document_cost(len(text)))
             await self.engine.read(text)
         finally:
             reading.leave(user_id)
@@ -178,7 +194,7 @@ class OperationReader(NamedTuple):
         """Take the units of an answer beyond those that the operation has paid."""
         units = answer.units - max(cost, _FREE_UNITS)
         if units > 0:
-            self.limits.rate.owe(caller.user_id, units)
+            CallerAccount(self.limits, caller.user_id).owe(units)
 
 
 async def name_unreadable(answer: Awaitable[OperationResult], caller: Caller) -> OperationResult:

@@ -37,7 +37,7 @@ from penstock.server.core.headers import (
     request_id_of,
 )
 from penstock.server.edge.content_encoding import Encoding, content_encoding, unpack_gzip
-from penstock.server.edge.rate_limit import CallerAccount, RateLimiter
+from penstock.server.edge.rate_limit import CallerAccount, CallerLimits
 from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import (
     HttpProblem,
@@ -67,7 +67,7 @@ class NotifyApp:
 
     sink: NotificationSink
     authenticate: Callable[[Headers], Awaitable[Caller]]
-    limiter: RateLimiter
+    callers: CallerLimits
     limits: Limits
     defaults: NotificationDefaults
     log: NotificationLog | None = None
@@ -113,14 +113,14 @@ class NotifyApp:
         self, headers: IndexedHeaders, receive: Receive
     ) -> IntakeResult | None:
         caller = await self.authenticate(headers)
-        self.limiter.spend(caller.user_id, 1)
+        self.callers.rate.spend(caller.user_id, 1)
         heading = read_headers(headers, self.defaults)
         for path in set(heading.paths):
             require_role(caller, Role.CONTRIBUTOR, heading.service, path)
         if not is_json(headers.get("content-type", ""), MEDIA_TYPES):
             words = f"A notification is {' or '.join(MEDIA_TYPES)} in UTF-8."
             raise HttpProblem(ErrorCode.UNSUPPORTED_MEDIA_TYPE, words)
-        account = CallerAccount(self.limiter, caller.user_id)
+        account = CallerAccount(self.callers, caller.user_id)
         body = await self._receive_body(headers, receive, account)
         if len(body) > THREADED_BYTES:
             read = partial(read_notification, heading, body)

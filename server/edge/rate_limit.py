@@ -116,45 +116,34 @@ class RateLimiter:
         self._buckets.update(user_id, change)
 
 
-class CallerAccount(NamedTuple):
-    """The account from which an operation of a caller takes the cost of its work.
+RESTED_UNITS: Final = 25
+"""Units of work, about a millisecond, for which a caller lets a turn of the event loop go by."""
 
-    `paid` is the cost of the operation, which was taken before it began.
-    """
-
-    rate: RateLimiter
-    user_id: str
-    paid: int = 0
-
-    def spend_more(self, units: int) -> None:
-        """Take the units of work that is to begin; raises RateLimited, which takes nothing."""
-        self.rate.spend_more(self.user_id, units)
-
-    def owe(self, units: int) -> None:
-        """Take the units of more work of the same kind, in any case."""
-        self.rate.owe(self.user_id, units)
+MOST_RESTED: Final = 500
+"""The most turns of the event loop that a caller lets go by, whatever was done."""
 
 
 class _Lane:
     """The turns of one caller: the number taken, and the operations that wait for one.
 
-    `has_begun` is true if a waiting operation got its turn in this turn of the event loop.
+    `rest` is the number of turns of the event loop in which none of them begins.
     """
 
-    __slots__ = ("has_begun", "taken", "waiting")
+    __slots__ = ("rest", "taken", "waiting")
 
     def __init__(self) -> None:
         self.taken = 0
         self.waiting: OrderedDict[Future[None], None] = OrderedDict()
-        self.has_begun = False
+        self.rest = 0
 
 
 class FairTurns:
     """Lets each caller have `most` turns at once; more operations wait, in their order.
 
     A turn comes free in the next turn of the event loop, and of those who wait for one, each caller
-    begins one operation in each turn of the loop. So callers take turns, however many operations
-    one of them has waiting, and whether or not these ever suspend.
+    begins one operation in each turn of the loop, and none for some turns after dear work. So
+    callers take turns, however many operations one of them has waiting, whether or not these ever
+    suspend, and however long each of them holds the loop.
     """
 
     def __init__(self, most: int) -> None:
@@ -171,7 +160,7 @@ class FairTurns:
         lane = self._lanes.get(caller)
         if lane is None:
             lane = self._lanes[caller] = _Lane()
-        if lane.taken < self._most and not lane.waiting:
+        if lane.taken < self._most and not lane.waiting and not lane.rest:
             lane.taken += 1
             return
         place: Future[None] = get_running_loop().create_future()
@@ -184,6 +173,12 @@ class FairTurns:
             else:
                 self.leave(caller)
             raise
+
+    def rest(self, caller: str, units: int) -> None:
+        """Let a caller begin nothing for as many turns of the loop as this work is worth."""
+        turns = units // RESTED_UNITS
+        if turns:
+            self._begin_rest(caller, self._lanes.setdefault(caller, _Lane()), turns)
 
     def leave(self, caller: str) -> None:
         """Give a turn back."""
@@ -199,19 +194,29 @@ class FairTurns:
     def _free_turn(self, caller: str) -> None:
         lane = self._lanes[caller]
         lane.taken -= 1
-        if not lane.has_begun:
+        if not lane.rest:
+            self._begin_next(caller, lane)
+
+    def _begin_rest(self, caller: str, lane: _Lane, turns: int) -> None:
+        if not lane.rest:
+            get_running_loop().call_soon(self._end_turn, caller, lane)
+        lane.rest = min(lane.rest + turns, MOST_RESTED)
+
+    def _end_turn(self, caller: str, lane: _Lane) -> None:
+        lane.rest -= 1
+        if lane.rest:
+            get_running_loop().call_soon(self._end_turn, caller, lane)
+        else:
             self._begin_next(caller, lane)
 
     def _begin_next(self, caller: str, lane: _Lane) -> None:
         """Give the next operation that still waits its turn, if there is one."""
-        lane.has_begun = False
         while lane.waiting and lane.taken < self._most:
             place, _ = lane.waiting.popitem(last=False)
             if not place.done():
                 lane.taken += 1
-                lane.has_begun = True
                 place.set_result(None)
-                get_running_loop().call_soon(self._begin_next, caller, lane)
+                self._begin_rest(caller, lane, 1)
                 return
         if not lane.taken:
             del self._lanes[caller]
@@ -231,6 +236,37 @@ class CallerLimits(NamedTuple):
     @classmethod
     def of(cls, rate: RateLimiter, most_running: int) -> "CallerLimits":
         return cls(rate, FairTurns(most_running), FairTurns(1))
+
+    def spend(self, user_id: str, units: int) -> None:
+        """Take the units of work that holds the event loop; raises RateLimited as the rate does."""
+        self.rate.spend(user_id, units)
+        self.rest(user_id, units)
+
+    def rest(self, user_id: str, units: int) -> None:
+        """Let others have their turns after so much work of a caller."""
+        self.running.rest(user_id, units)
+        self.reading.rest(user_id, units)
+
+
+class CallerAccount(NamedTuple):
+    """The account from which an operation of a caller takes the cost of its work.
+
+    `paid` is the cost of the operation, which was taken before it began.
+    """
+
+    callers: CallerLimits
+    user_id: str
+    paid: int = 0
+
+    def spend_more(self, units: int) -> None:
+        """Take the units of work that is to begin; raises RateLimited, which takes nothing."""
+        self.callers.rate.spend_more(self.user_id, units)
+        self.callers.rest(self.user_id, units)
+
+    def owe(self, units: int) -> None:
+        """Take the units of more work of the same kind, in any case."""
+        self.callers.rate.owe(self.user_id, units)
+        self.callers.rest(self.user_id, units)
 
 
 _SLOT: Final = struct.Struct("=Qdd")

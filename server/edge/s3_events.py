@@ -71,7 +71,7 @@ class S3Events:
         self.callers.rate.spend(caller.user_id, COST + len(body) // BODY_BYTES)
         keys = _read_keys(body)
         paid = COST * max(1, len(keys))
-        account = CallerAccount(self.callers.rate, caller.user_id, paid)
+        account = CallerAccount(self.callers, caller.user_id, paid)
         account.spend_more(paid - COST)
         session = self.store.open_session(caller, account)
         started = await Deadline(

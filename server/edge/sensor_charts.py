@@ -121,7 +121,7 @@ class SensorCharts:
         if size > self.limits.url_bytes:
             raise LimitExceeded("bytes of the URL", self.limits.url_bytes, size)
         wanted = read_chart_request(request.query_params)
-        account = CallerAccount(self.callers.rate, caller.user_id, COST)
+        account = CallerAccount(self.callers, caller.user_id, COST)
         async with CallerTurn(self.callers.running, caller.user_id) as turn:
             notified = self.store.open_session(caller, account).notifications
             rows = await read_chart(notified, wanted, caller.user_id)

@@ -179,7 +179,7 @@ class OpenSubsonicApp:
         paid = COST + parameters.size // BODY_BYTES
         self.callers.rate.spend(caller.user_id, paid)
         async with CallerTurn(self.callers.running, caller.user_id) as turn:
-            account = CallerAccount(self.callers.rate, caller.user_id, paid)
+            account = CallerAccount(self.callers, caller.user_id, paid)
             session = self.store.open_session(caller, account)
             found = await handler(Call(session, parameters, self.store.clock))
             if isinstance(found, Response):

@@ -7,6 +7,7 @@ import pytest
 import strawberry
 
 from penstock.graphql_jit import FallbackReason
+from penstock.schema.engine.documents import DocumentCache, ParsedDocument
 from penstock.schema.engine.engine import LONG_DOCUMENT, CompiledExecutor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
 from penstock.schema.engine.operations import OperationRequest
@@ -100,3 +101,54 @@ async def test_a_short_text_that_uses_a_fragment_often_is_compiled_in_a_thread()
     assert isawaitable(begun)
     assert (await begun).errors is None
     assert not isawaitable(executor(many, None))
+
+
+FIELD = 2_500
+TEXT = 320
+LARGE = f"query Q {{ {USES} }} fragment F on Item {{ number item {{ number }} }}"
+
+
+async def run_many(engine: GraphQLEngine, count: int) -> list[ParsedDocument]:
+    """Run so many documents, each with a plan of 80 fields; returns all of them."""
+    documents = []
+    for number in range(count):
+        prepared = engine.prepare(OperationRequest(LARGE + " " * number))
+        assert (await engine.run(prepared, None, "id")).body["data"]["x19"]["number"] == 1
+        documents.append(prepared.document)
+    return documents
+
+
+async def test_plans_count_in_the_cache_of_documents_and_leave_with_them() -> None:
+    executor = CompiledExecutor(SCHEMA, LIMITS)
+    engine = GraphQLEngine(SCHEMA, LIMITS, executor=executor)
+    size = 20 * (80 * FIELD + (len(LARGE) + 60) * TEXT + 2_000)
+    engine._documents = DocumentCache(SCHEMA, LIMITS, size=size)
+    documents = await run_many(engine, 60)
+
+    planned = [document for document in documents if document.compiled]
+    assert documents[-len(planned) :] == planned
+    assert 20 <= len(planned) <= 22
+    assert all(document.text in engine._documents for document in planned)
+    assert len(engine._documents) == len(planned)
+
+
+async def test_who_still_runs_a_document_that_left_the_cache_has_it_interpreted() -> None:
+    executor = CompiledExecutor(SCHEMA, LIMITS)
+    engine = GraphQLEngine(SCHEMA, LIMITS, executor=executor)
+    engine._documents = DocumentCache(SCHEMA, LIMITS, size=1_000_000)
+    prepared = engine.prepare(OperationRequest(LARGE))
+    assert "errors" not in (await engine.run(prepared, None, "id")).body
+    assert executor.fallbacks == {}
+    await run_many(engine, 10)
+    assert prepared.document.compiled == {}
+    for runs in (1, 2):
+        answer = await engine.run(prepared, None, "id")
+        assert answer.body["data"]["x19"]["number"] == 1
+        assert executor.fallbacks == {FallbackReason.SIZE: runs}
+    assert prepared.document.planned_bytes == 0
+
+
+async def test_a_document_has_plans_of_a_bounded_number_of_fields_however_long_it_is() -> None:
+    engine = GraphQLEngine(SCHEMA, LIMITS, executor=CompiledExecutor(SCHEMA, LIMITS))
+    long = engine.prepare(OperationRequest("{ item { number } }" + " " * 40_000))
+    assert long.document.room.fields == 4_000

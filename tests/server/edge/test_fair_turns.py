@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from penstock.server.edge.rate_limit import FairTurns
+from penstock.server.edge.rate_limit import CallerAccount, CallerLimits, FairTurns, RateLimiter
 from tests.support.patience import HUNG_SECONDS
 
 MANY = 360
@@ -147,3 +147,43 @@ async def test_an_operation_whose_turn_and_end_come_together_gives_the_turn_back
     turns.leave("ann")
     await asyncio.sleep(0)
     assert len(turns) == 0
+
+
+async def turns_until(entering: Awaitable[None]) -> int:
+    """Count the turns of the loop that go by until a caller has a turn."""
+    task, count = asyncio.ensure_future(entering), 0
+    while not task.done():
+        await asyncio.sleep(0)
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize(("units", "turns"), [(24, 0), (25, 1), (800, 32), (10**9, 500)])
+async def test_after_dear_work_a_caller_lets_turns_of_the_loop_go_by(
+    units: int, turns: int
+) -> None:
+    hall = FairTurns(MOST)
+    await hall.enter("ann")
+    hall.rest("ann", units)
+    assert await turns_until(hall.enter("bob")) == 1
+    assert await turns_until(hall.enter("ann")) == max(1, turns)
+    for caller in ("ann", "ann", "bob"):
+        hall.leave(caller)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(hall) == 0
+
+
+async def test_what_an_account_takes_is_worth_turns_of_the_loop() -> None:
+    callers = CallerLimits.of(RateLimiter(1, 10_000), MOST)
+    account = CallerAccount(callers, "ann")
+    account.spend_more(100)
+    account.owe(100)
+    lines = (callers.running, callers.reading)
+    waited = await asyncio.gather(*(turns_until(line.enter("ann")) for line in lines))
+    assert waited == [8, 8]
+    for line in lines:
+        line.leave("ann")
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert (len(callers.running), len(callers.reading)) == (0, 0)

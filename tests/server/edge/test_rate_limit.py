@@ -184,7 +184,9 @@ class Api:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings.load(data_dir=tmp_path, rate_limit_per_second=0.01, rate_limit_burst=10)
+    # An interpreted operation has no plan, for which its caller would pay too.
+    small = {"rate_limit_per_second": 0.01, "rate_limit_burst": 10, "executor": "reference"}
+    return Settings.load(data_dir=tmp_path, **small)
 
 
 @pytest.fixture
