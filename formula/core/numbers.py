@@ -60,7 +60,10 @@ _PLACES: Final = Context(
     clamp=0,
     traps=[InvalidOperation, DivisionByZero, Overflow],
 )
-_WRITTEN: Final = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?\s*", re.ASCII)
+# Nothing is given back, which a text of digits that is no number would make try for long.
+_WRITTEN: Final = re.compile(
+    r"\s*+[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,6}+)?\s*+", re.ASCII
+)
 
 _LOGARITHMS: Final = Context(prec=44, traps=[InvalidOperation, DivisionByZero, Overflow])
 """Ten digits more than a result has, so that the logarithm of 8 to the base 2 is 3."""
