@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from penstock.datastore.access.work import naming_units
 from penstock.datastore.errors import BadArgument, NotFound, blame_field
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.ngsi.directory import Attribute, Entity, Service, ServicePath
@@ -147,12 +148,12 @@ async def downsample_series(
 
 
 def encode_name(context: Context, text: str, encoding: Encoding | None) -> str:
-    _check_length(text)
+    _pay_for_name(context, text)
     return encode(text, encoding or _default_encoding(context))
 
 
 def decode_name(context: Context, name: str, encoding: Encoding | None) -> list[str]:
-    _check_length(name)
+    _pay_for_name(context, name)
     return list(decode_components(name, encoding or _default_encoding(context)))
 
 
@@ -195,3 +196,8 @@ def _default_encoding(context: Context) -> Encoding:
 def _check_length(text: str) -> None:
     if len(text) > MAX_TEXT:
         raise BadArgument(f"The text is longer than {MAX_TEXT} characters.")
+
+
+def _pay_for_name(context: Context, name: str) -> None:
+    _check_length(name)
+    context.session.work.spend_more(naming_units(len(name)))

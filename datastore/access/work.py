@@ -54,6 +54,9 @@ LOGGED_CHANGES: Final = 6
 NOTIFIED_BYTES: Final = 200
 """Bytes of a notification that are read in one unit, whether to be stored or to be previewed."""
 
+CODED_CHARACTERS: Final = 25
+"""Characters of a name of tables that are encoded or decoded in one unit."""
+
 READ_SAMPLES: Final = 2
 """Samples that are read for a chart or an aggregate in one unit."""
 
@@ -210,6 +213,11 @@ def large_value_units(size: int) -> int:
 def kept_units(characters: int) -> int:
     """The units of unpacking what is kept of a day of samples, at least one."""
     return max(1, characters // KEPT_CHARACTERS)
+
+
+def naming_units(characters: int) -> int:
+    """Return the units of encoding or decoding a name of so many characters."""
+    return characters // CODED_CHARACTERS
 
 
 def sample_units(samples: int) -> int:

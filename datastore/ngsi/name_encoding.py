@@ -13,7 +13,10 @@ from penstock.datastore.errors import BadArgument
 CONCATENATOR: Final = "xffff"
 
 _ENCODED = re.compile(r"x(?=[0-9a-fA-F]{4})|[^A-Za-z0-9_.-]", re.DOTALL)
-_STRICT = re.compile(r"x+(?=[^A-Za-z0-9_.-]|\Z)|x(?=[0-9a-fA-F]{4})|[^A-Za-z0-9_.-]", re.DOTALL)
+# A run of `x` is looked at once, from its first one, however long it is.
+_STRICT = re.compile(
+    r"(?<!x)x++(?=[^A-Za-z0-9_.-]|\Z)|x(?=[0-9a-fA-F]{4})|[^A-Za-z0-9_.-]", re.DOTALL
+)
 _DECODED = re.compile(r"xx([0-9a-fA-F]{4})|((?:x[0-9a-f]{4})+)")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.access.work import CODED_CHARACTERS
 from penstock.datastore.ngsi.options import NamingOptions
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.store import Store
@@ -17,6 +18,7 @@ from tests.datastore.ngsi.sample_sinks import car, notification, open_world
 from tests.datastore.ngsi.stored_samples import store_samples
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
 from tests.support.patience import HUNG_SECONDS
+from tests.support.work_account import Account
 
 STRANGER = as_caller("eve", "/eu=admin")
 ATTRIBUTE = """{ ngsiService(name: "vehicles") { servicePath(path: "/4wheels") {
@@ -113,6 +115,25 @@ async def test_names_are_encoded_and_decoded_by_either_rule(ask: Ask) -> None:
         "b": "box0078x002f",
         "c": ["vehicles", "/4wheels", "car1", "car"],
     }
+
+
+async def test_names_are_paid_by_their_characters(store: Store) -> None:
+    await store_samples(store)
+    account = Account()
+    document = SERVICE % f'a: encodeName(text: "{"é" * 1_000}") b: decodeName(name: "{"y" * 500}")'
+    context = Context.open(store, ROOT, CURSORS, RowChanges(store.table), account)
+    await engine().run(engine().prepare(OperationRequest(query=document)), context, "a test")
+    assert account.taken == 1_500 // CODED_CHARACTERS
+
+
+async def test_a_caller_in_debt_has_no_names_encoded(store: Store) -> None:
+    await store_samples(store)
+    account = Account(most=0)
+    context = Context.open(store, ROOT, CURSORS, RowChanges(store.table), account)
+    document = SERVICE % f'encodeName(text: "{"é" * 1_000}")'
+    prepared = engine().prepare(OperationRequest(query=document))
+    (error,) = (await engine().run(prepared, context, "a test")).body["errors"]
+    assert (error["extensions"]["code"], account.taken) == ("RATE_LIMITED", 0)
 
 
 async def test_a_preview_says_where_entities_would_be_stored_and_stores_nothing(ask: Ask) -> None:

@@ -14,6 +14,7 @@ from penstock.datastore.ngsi.name_encoding import (
     decode_components,
     encode,
 )
+from tests.support.processor_time import yardsticks
 
 VECTORS = {
     "": "",
@@ -142,3 +143,10 @@ def test_what_no_text_is_strictly_encoded_as_is_refused(text: str) -> None:
 def test_half_a_surrogate_pair_is_no_text(name: str, encoding: Encoding) -> None:
     with pytest.raises(BadArgument, match="No text is encoded"):
         decode_components(name, encoding)
+
+
+@pytest.mark.parametrize("encoding", Encoding)
+@pytest.mark.parametrize("end", ["a", "1234", "/", ""])
+def test_a_long_run_of_one_letter_takes_linear_time(encoding: Encoding, end: str) -> None:
+    text = "x" * 10_000 + end
+    assert yardsticks(lambda: encode(text, encoding), 2) < 2
