@@ -7,7 +7,6 @@ are many, only those columns are decoded that a reader needs.
 
 import base64
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -152,7 +151,7 @@ class BuiltHour:
     generation: str
     expires: int | None = None
     minutes: dict[int, NumberSummary] = field(default_factory=dict)
-    found: Counter[Decimal] = field(default_factory=Counter)
+    found: list[Decimal] = field(default_factory=list)
 
     def add(self, sample: NumberSample) -> None:
         """Add a sample that is later than all before."""
@@ -162,7 +161,7 @@ class BuiltHour:
             summary = self.minutes[minute] = NumberSummary()
         summary.add(sample.number)
         if sample.number is not None:
-            self.found[sample.number] += 1
+            self.found.append(sample.number)
         if sample.expires is not None:
             self.expires = min(sample.expires, self.expires or sample.expires)
 

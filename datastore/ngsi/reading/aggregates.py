@@ -1,7 +1,6 @@
 """Aggregates of samples by period: of calendar time, or of any length."""
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -114,7 +113,7 @@ class _RunningBucket:
         if self.counted is None:
             return percentile_of(self.ranked, of.percentile), EXACT
         if self.ranked:
-            self.counted.add(exact_counts(Counter(self.ranked)))
+            self.counted.add(exact_counts(self.ranked))
         return self.counted.find(of.percentile)
 
 

@@ -6,11 +6,10 @@ it has more than 20,000 different numbers, they are rounded likewise.
 """
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Final, NamedTuple
 
 import msgspec
@@ -60,32 +59,36 @@ class NumberCounts(msgspec.Struct, array_like=True):
         return sum(map(len, self.numbers)) <= MAX_CHARACTERS
 
 
-def count_numbers(samples: int, found: Mapping[Decimal, int]) -> NumberCounts:
+def count_numbers(samples: int, numbers: Iterable[Decimal]) -> NumberCounts:
     """Count the numbers of samples, rounded as little as they must be.
 
     Numbers that are too many with two digits too are counted as they are.
     """
-    exact = _ranked_counts(samples, found, EXACT)
+    ranked = sorted(numbers)
+    exact = _count_ranked(samples, ranked, EXACT)
     if exact.is_small:
         return exact
     for digits in DIGITS:
-        rounding, rounded = Context(prec=digits), Counter[Decimal]()
-        for number, count in found.items():
-            rounded[rounding.plus(number)] += count
-        counts = _ranked_counts(samples, rounded, _error_of(digits))
+        # Rounded numbers are in the same order.
+        rounded = map(Context(prec=digits).plus, ranked)
+        counts = _count_ranked(samples, rounded, _error_of(digits))
         if counts.is_small:
             return counts
     return exact
 
 
-def exact_counts(found: Mapping[Decimal, int]) -> NumberCounts:
+def exact_counts(numbers: Sequence[Decimal]) -> NumberCounts:
     """The counts of numbers as they are, of samples that are all numbers."""
-    return _ranked_counts(sum(found.values()), found, EXACT)
+    return _count_ranked(len(numbers), sorted(numbers), EXACT)
 
 
-def _ranked_counts(samples: int, found: Mapping[Decimal, int], error: Decimal) -> NumberCounts:
-    ranked = sorted(found)
-    return NumberCounts(samples, [*map(_text_of, ranked)], [found[each] for each in ranked], error)
+def _count_ranked(samples: int, ranked: Iterable[Decimal], error: Decimal) -> NumberCounts:
+    """Count equal numbers that stand side by side.
+
+    No number is a key: senders can choose numbers that all have the same hash.
+    """
+    counts = [(_text_of(number), sum(1 for _ in equal)) for number, equal in groupby(ranked)]
+    return NumberCounts(samples, [text for text, _ in counts], [each for _, each in counts], error)
 
 
 def _text_of(number: Decimal) -> str:
