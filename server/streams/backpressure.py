@@ -51,10 +51,16 @@ class _Outgoing(NamedTuple):
     sent: asyncio.Event | None = None
 
 
+def _note_nothing() -> None:
+    """Note nothing of an outbox that grows."""
+
+
 class Outbox:
     """A queue of `limits.queue` outgoing messages; senders wait while it is full.
 
-    After `limits.keep_alive_seconds` without a message it sends `idle`.
+    After `limits.keep_alive_seconds` without a message it sends `idle`. `unread_bytes` are those of
+    the messages that wait in it or for it, but for large ones; `note_growth` is called when they
+    grow.
     """
 
     def __init__(
@@ -71,15 +77,37 @@ class Outbox:
         self._idle = idle or b""
         self._queue: asyncio.Queue[_Outgoing] = asyncio.Queue(limits.queue)
         self._given_up = False
+        self.unread_bytes = 0
+        self.note_growth: Callable[[], None] = _note_nothing
 
     async def put(self, message: bytes) -> None:
         """Put a message into the queue; a large one is waited for until it is sent."""
         if len(message) <= LARGE_BYTES:
-            await self._queue.put(_Outgoing(message))
+            await self._put_small(message)
             return
         sent = asyncio.Event()
         await self._queue.put(_Outgoing(message, sent))
         await sent.wait()
+
+    async def _put_small(self, message: bytes) -> None:
+        self.unread_bytes += len(message)
+        self.note_growth()
+        try:
+            await self._queue.put(_Outgoing(message))
+        except asyncio.CancelledError:
+            self.unread_bytes -= len(message)
+            raise
+
+    def give_up(self) -> None:
+        """Drop all messages that were not sent, and all that come."""
+        self._given_up = True
+        while not self._queue.empty():
+            self._end_message(self._queue.get_nowait())
+
+    def give_up_unread(self) -> None:
+        """End the stream, whose client leaves too much unread."""
+        self._lifetime.end(EndReason.UNREAD)
+        self.give_up()
 
     async def wait_until_sent(self) -> None:
         """Wait until every message was sent or given up."""
@@ -95,9 +123,14 @@ class Outbox:
                 await self._send(self._idle)
                 continue
             await self._send(outgoing.message)
-            self._queue.task_done()
-            if outgoing.sent is not None:
-                outgoing.sent.set()
+            self._end_message(outgoing)
+
+    def _end_message(self, outgoing: _Outgoing) -> None:
+        self._queue.task_done()
+        if outgoing.sent is None:
+            self.unread_bytes -= len(outgoing.message)
+        else:
+            outgoing.sent.set()
 
     async def _send(self, message: bytes) -> None:
         if self._given_up:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -35,6 +35,7 @@ from penstock.server.edge.response import LARGE_BYTES, HttpProblem
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.streams.standing_requests import StandingRequests
+from penstock.server.streams.unread_answers import UnreadAnswers
 from penstock.server.telemetry.operation import (
     OperationRecord,
     WatchOperation,
@@ -278,3 +279,4 @@ class StreamService:
     streams: StreamRegistry
     limits: StreamLimits
     watchers: Sequence[WatchOperation] = ()
+    unread: UnreadAnswers = field(default_factory=UnreadAnswers)

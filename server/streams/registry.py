@@ -28,6 +28,7 @@ class EndReason(Enum):
     STOPPING = auto()
     STALLED = auto()
     CROWDED_OUT = auto()
+    UNREAD = auto()
 
 
 class StreamLifetime:

@@ -114,7 +114,7 @@ class EventStream:
         send: Send,
         authentication: Authentication,
     ) -> None:
-        self._streams = service.streams
+        self._service = service
         self._incoming = incoming
         self._send = send
         self._session = authentication
@@ -127,7 +127,11 @@ class EventStream:
 
         A client may request a stream again that ended without `complete`.
         """
-        with self._streams.register(self._lifetime):
+        user_id = self._session.caller.user_id
+        with (
+            self._service.streams.register(self._lifetime),
+            self._service.unread.watch(user_id, self._outbox),
+        ):
             id = (b"x-request-id", self._incoming.request_id.encode())
             head = {"type": "http.response.start", "status": 200, "headers": [*HEADERS, id]}
             await self._send(head)

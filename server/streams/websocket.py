@@ -216,6 +216,7 @@ class WebSocketConnection:
                     await self._outbox.wait_until_sent()
                 running.stop()
                 writing.cancel()
+                self._outbox.give_up()
                 if closing is not None:
                     await self._close(closing)
 
@@ -251,6 +252,8 @@ class WebSocketConnection:
                 return CloseRequest(CloseCode.SERVICE_RESTART, "The server is stopping")
             case EndReason.EXPIRED:
                 return CloseRequest(CloseCode.FORBIDDEN, "The token has expired")
+            case EndReason.UNREAD:
+                return CloseRequest(CloseCode.TRY_AGAIN_LATER, "Too many answers wait to be read")
             case EndReason.CROWDED_OUT:
                 return CloseRequest(CloseCode.TRY_AGAIN_LATER, "Too many clients are connecting")
             case _:
@@ -276,6 +279,7 @@ class WebSocketConnection:
                 self._credentials = sent or self._headers
                 proven = await self._service.authenticate(self._credentials)
         held.enter_context(streams.hold_for(proven.caller))
+        held.enter_context(self._service.unread.watch(proven.caller.user_id, self._outbox))
         self._admit(proven.caller)
         return proven
 
