@@ -1,4 +1,4 @@
-"""What a caller leaves unread over all streams is bounded: the stream with the most of it ends."""
+"""The answers that a caller leaves unread over all streams are bounded: the fullest stream ends."""
 
 import asyncio
 import json
