@@ -60,6 +60,9 @@ CODED_CHARACTERS: Final = 25
 READ_SAMPLES: Final = 2
 """Samples that are read for a chart or an aggregate in one unit."""
 
+FILLED_PERIODS: Final = 6
+"""Periods without samples that an aggregate fills in for one unit."""
+
 KEPT_CHARACTERS: Final = 800
 """Characters of what is kept of the hours of samples that are unpacked and merged in one unit."""
 
@@ -223,6 +226,11 @@ def naming_units(characters: int) -> int:
 def sample_units(samples: int) -> int:
     """Return the units of reading so many samples for a chart."""
     return samples // READ_SAMPLES
+
+
+def filling_units(periods: int) -> int:
+    """Return the units of filling in so many periods without samples."""
+    return periods // FILLED_PERIODS
 
 
 def point_units(parts: int, visits: int) -> int:

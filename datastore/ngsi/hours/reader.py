@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from penstock.datastore.access.access import Access, Budget
-from penstock.datastore.access.work import sample_units
+from penstock.datastore.access.work import filling_units, sample_units
 from penstock.datastore.errors import LimitExceeded, Unavailable
 from penstock.datastore.ngsi.counts import read_open_segments
 from penstock.datastore.ngsi.directory import Attribute
@@ -100,13 +100,20 @@ class HourReader:
     async def aggregate(
         self, of: Attribute, span: TimeSpan, how: Aggregation, *, fill: bool = False
     ) -> list[AggregateBucket]:
-        """Aggregate the samples of a span; with `fill`, include empty buckets.
+        """Aggregate the samples of a span; with `fill`, include empty buckets, which are paid.
 
         Up to FIRST_PAGE samples are read as they are, and up to MAX_SAMPLES where periods end
         within minutes, or hours for percentiles. Raises LimitExceeded if more lie in hours that are
         not kept, or in periods that do not follow from what is kept; those that were read until
         then are kept.
         """
+        found = await self._aggregate(of, span, how, fill=fill)
+        self.access.work.owe(filling_units(sum(not each.samples for each in found)))
+        return found
+
+    async def _aggregate(
+        self, of: Attribute, span: TimeSpan, how: Aggregation, *, fill: bool
+    ) -> list[AggregateBucket]:
         if not how.part_seconds:
             return await aggregate_samples(self.charts.walk(of, span), how, fill=fill)
         first, reading = await self.begin(of, span)

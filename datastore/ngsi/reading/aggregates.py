@@ -283,11 +283,13 @@ class _BucketList:
 
     def _put_empty(self, second: int, start: int) -> None:
         """Put the buckets between two others."""
+        # Too many are refused before any of them is made: each takes some microseconds.
+        self._require_few(MAX_BUCKETS, (start - second) // self.of.period.longest)
         while second < start:
             begin, second = self.of.period.bounds(second)
             self._put(_RunningBucket(begin, second))
             self._require_few(MAX_BUCKETS)
 
-    def _require_few(self, most: int) -> None:
-        if len(self.found) > most:
-            raise LimitExceeded("buckets of an aggregate", most, len(self.found))
+    def _require_few(self, most: int, more: int = 0) -> None:
+        if (count := len(self.found) + more) > most:
+            raise LimitExceeded("buckets of an aggregate", most, count)

@@ -28,6 +28,11 @@ class Period(StrEnum):
         """The seconds of a period that is not longer than the others."""
         return _SHORTEST[self]
 
+    @property
+    def longest(self) -> int:
+        """The seconds of a period that is not shorter than the others."""
+        return _LONGEST.get(self, self.shortest)
+
     def start(self, moment: datetime) -> datetime:
         """The start of the period that contains a moment."""
         return moment.replace(microsecond=0, **_BEGINNINGS[self])
@@ -65,6 +70,7 @@ _SHORTEST: Mapping[Period, int] = {
     Period.MINUTE: MINUTE_SECONDS,
     Period.SECOND: 1,
 }
+_LONGEST: Mapping[Period, int] = {Period.YEAR: 366 * 86_400, Period.MONTH: 31 * 86_400}
 _LENGTHS: Mapping[Period, timedelta] = {
     Period.DAY: timedelta(days=1),
     Period.HOUR: timedelta(hours=1),
@@ -81,6 +87,10 @@ class Width:
 
     @property
     def shortest(self) -> int:
+        return self.seconds
+
+    @property
+    def longest(self) -> int:
         return self.seconds
 
     def bounds(self, second: int) -> tuple[int, int]:

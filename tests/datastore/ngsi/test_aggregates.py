@@ -67,13 +67,24 @@ async def test_empty_periods_are_filled_up_to_a_limit() -> None:
         ("02", Decimal(0)),
         ("03", Decimal(1)),
     ]
+
+
+@pytest.mark.parametrize("period", [Period.SECOND, Width(7)])
+async def test_periods_that_are_too_many_to_fill_are_counted_and_not_made(
+    monkeypatch: pytest.MonkeyPatch, period: Period | Width
+) -> None:
+    made = list[int]()
+
+    def name_period(second: int) -> str:
+        made.append(second)
+        return ""
+
+    monkeypatch.setattr(aggregates, "timestamp_of", name_period)
     with pytest.raises(LimitExceeded) as refused:
         await aggregate_samples(
-            stream(sample(0, 2), sample(10**9, 1)),
-            Aggregation(Method.COUNT, Period.SECOND),
-            fill=True,
+            stream(sample(0, 2), sample(10**9, 1)), Aggregation(Method.COUNT, period), fill=True
         )
-    assert refused.value.maximum == MAX_BUCKETS
+    assert (refused.value.maximum, made) == (MAX_BUCKETS, [0])
 
 
 async def test_periods_with_samples_have_a_limit_of_their_own(

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import astuple
 
 from penstock.datastore.access.access import Access, Budget
+from penstock.datastore.access.work import FILLED_PERIODS
 from penstock.datastore.clock import Clock
 from penstock.datastore.ngsi.catalog import Catalog, EntityName
 from penstock.datastore.ngsi.destinations import TableItem
@@ -72,16 +73,28 @@ async def store_month(world: SinkWorld) -> Attribute:
 
 
 async def read_month(
-    world: SinkWorld, of: Attribute, how: Aggregation = BY_DAY
+    world: SinkWorld, of: Attribute, how: Aggregation = BY_DAY, *, fill: bool = False
 ) -> tuple[Units, Units, Account]:
     """Aggregate a month; return what it costs in the table and of samples, and its caller."""
     metered, notified, account = MeteredTable(world.context.table), reader(world), Account()
     access = Access(metered, SUPER, Clock(), Budget(), work=account)
     series = replace(notified.series, work=account)
     hours = replace(notified.hours, access=access, series=series)
-    found = await hours.aggregate(of, MONTH, how)
+    found = await hours.aggregate(of, MONTH, how, fill=fill)
     assert sum(bucket.samples for bucket in found) == 31 * 120
     return metered.units, notified.units, account
+
+
+@on_sqlite
+async def test_periods_that_are_filled_in_are_paid(world: SinkWorld) -> None:
+    of = await store_month(world)
+    await read_month(world, of)
+    by_minute = Aggregation(Method.COUNT, Width(300))
+    _, _, bare = await read_month(world, of, by_minute)
+    _, _, filled = await read_month(world, of, by_minute, fill=True)
+    # The samples lie 12 minutes apart: between the first and the last are 31 days of 5 minutes.
+    periods = (31 * 24 * 60 - 12) // 5 + 1
+    assert filled.owed - bare.owed == (periods - 31 * 120) // FILLED_PERIODS
 
 
 @on_sqlite
