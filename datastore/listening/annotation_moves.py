@@ -1,13 +1,20 @@
-"""The annotations of a thing that gets another name, or becomes one with another thing."""
+"""The annotations of a thing that gets another name, or becomes one with another thing.
+
+The row of the old name goes only as it was read, also without what it did not have: a rating or a
+play that comes in between makes the move begin anew.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec.structs import fields
+
 from penstock.datastore.access.access import Access
 from penstock.datastore.listening.annotations import Annotations, ThingKey
 from penstock.datastore.listening.favourites import FAVOURITE_AT, favourite_key
 from penstock.datastore.listening.plays import LAST_PLAYED_AT, PLAY_COUNT
+from penstock.datastore.listening.records import Annotation
 from penstock.datastore.playlists.header import retry_on_conflict
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import read_rows
@@ -26,6 +33,9 @@ from penstock.datastore.table.port import (
 )
 
 _KEYS: Final = frozenset({"pk", "sk"})
+_NAMES: Final = frozenset(
+    field.encode_name for field in fields(Annotation) if field.name not in {"kind", "id"}
+)
 
 
 def _sum(one: Value, other: Value) -> Value:
@@ -75,10 +85,10 @@ class AnnotationMover:
             return
         given, held = rows[old], rows.get(new, {})
         merged = {name: _merge(name, given, held) for name in given if name not in _KEYS}
-        writes = [
-            Write(Delete(old, _unchanged_condition(given, merged))),
-            Write(Update(key=new, set=merged, condition=_unchanged_condition(held, merged))),
-        ]
+        writes = [Write(Delete(old, _unchanged_condition(given, _NAMES | merged.keys())))]
+        if merged:
+            moved = Update(key=new, set=merged, condition=_unchanged_condition(held, merged))
+            writes.append(Write(moved))
         if FAVOURITE_AT in given:
             at = str(given[FAVOURITE_AT])
             writes.append(Write(Delete(self._favourite(source, at))))

@@ -1,6 +1,7 @@
 """A renaming changes every track of a name once, and loses no star, rating, play or playlist."""
 
 from asyncio import gather
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -15,6 +16,7 @@ from penstock.datastore.errors import Invalid, NotFound
 from penstock.datastore.jobs.jobs import Job, JobKind, JobState, find_jobs
 from penstock.datastore.jobs.leases import LEASE_TIME
 from penstock.datastore.listening import rename_things
+from penstock.datastore.listening.annotation_moves import AnnotationMover
 from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.playlists.change_target import ChangeTarget
@@ -25,7 +27,7 @@ from tests.datastore.audio.sample_library import BOB, add, drift, listener
 from tests.datastore.playlists.sample_playlists import open_session
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import Watch, on_sqlite, walk
-from tests.support.table_interceptors import CutOffTable, ProcessDied
+from tests.support.table_interceptors import CutOffTable, InterruptedTable, ProcessDied
 
 NOW = "2022-08-10T23:50:00.000Z"
 MBID = "0192f0c1-7b7e-7000-8000-000000000001"
@@ -208,6 +210,58 @@ async def test_genres_become_one(store: Store) -> None:
     genres = await walk(session.audio.lists.genres)
     assert [(genre.name, genre.count) for genre in genres] == [("Rock", 2)]
     assert await drift(store.table) == []
+
+
+async def test_what_has_an_empty_annotation_is_renamed(store: Store) -> None:
+    session = open_session(store)
+    await shelf(session)
+    grain = await album(session, "Grain", "Mill")
+    for thing in (artist("Mill"), grain):
+        await star(session, thing, 3)
+        await session.listening.annotations.rate(thing, None)
+        await session.listening.favourites.unmark(thing)
+    ended = await run(
+        store, await session.listening.renaming.rename_artist(artist("Mill")[1], "Windmill")
+    )
+    assert (ended.state, ended.message) == (JobState.DONE, None)
+    for thing in (artist("Windmill"), await album(session, "Grain", "Windmill")):
+        assert await notes(session, thing) == (False, None, 0)
+    left = [key.sk for key in await contents(store.table) if key.sk.startswith("AN:")]
+    assert left == []
+    assert await drift(store.table) == []
+
+
+@pytest.mark.parametrize("before", ["starred", "rated", "emptied"])
+@pytest.mark.parametrize("meanwhile", ["star", "rate", "play"])
+async def test_what_is_said_of_a_thing_while_it_moves_is_kept(
+    store: Store, before: str, meanwhile: str
+) -> None:
+    session = open_session(store)
+    await shelf(session)
+    wheat = (await tracks_of(session))["Wheat"]
+    grain, target = await album(session, "Grain", "Mill"), (Kind.ALBUM, "elsewhere")
+    favourites, annotations = session.listening.favourites, session.listening.annotations
+    await favourites.mark(grain)
+    if before != "starred":
+        await annotations.rate(grain, 2)
+        await favourites.unmark(grain)
+    if before == "emptied":
+        await annotations.rate(grain, None)
+    others: dict[str, Callable[[], Awaitable[object]]] = {
+        "star": lambda: favourites.mark(grain),
+        "rate": lambda: annotations.rate(grain, 5),
+        "play": lambda: play(session, wheat),
+    }
+    interrupted = replace(store, table=InterruptedTable(store.table, others[meanwhile]))
+    access = open_session(interrupted).listening.annotations.access
+    await AnnotationMover(access).move(grain, target)
+    rating = 5 if meanwhile == "rate" else 2 if before == "rated" else None
+    is_starred = "star" in (meanwhile, before.removesuffix("red"))
+    plays = 1 if meanwhile == "play" else 0
+    assert await notes(session, target) == (is_starred, rating, plays)
+    assert await notes(session, grain) == (False, None, 0)
+    starred = await walk(lambda window: favourites.page(Kind.ALBUM, window))
+    assert [one.id for one in starred] == ([target[1]] if is_starred else [])
 
 
 @on_sqlite
