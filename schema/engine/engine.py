@@ -16,7 +16,7 @@ from graphql.execution.values import VariableValues
 from orjson import Fragment
 from strawberry import Schema
 
-from penstock.datastore.errors import ErrorCode, PenstockError, RateLimited
+from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.graphql_jit import (
     AnswerMeter,
     CompiledOperation,
@@ -56,7 +56,7 @@ from penstock.schema.engine.operations import (
     PreparedOperation,
     RequestRejected,
 )
-from penstock.schema.engine.plan_payment import PlanPayment
+from penstock.schema.engine.plan_payment import PlanPayment, pay_for_plan
 
 LONG_DOCUMENT: Final = 1_000
 """Documents with more characters are parsed, checked and compiled in a thread."""
@@ -103,13 +103,9 @@ class CompiledExecutor:
             return ExecutionResult(errors=values)
         if operation.is_ready(values):
             return operation.execute(values, context, root)
-        room, measured = prepared.document.room, prepared.operation.measure.fields
-        if measured > room.fields:
-            return operation.interpret(values, context, root, FallbackReason.SIZE)
-        try:
-            payment = PlanPayment(prepared, context)
-        except RateLimited:
-            return operation.interpret(values, context, root, FallbackReason.UNPAID)
+        payment = pay_for_plan(prepared, context)
+        if isinstance(payment, FallbackReason):
+            return operation.interpret(values, context, root, payment)
         if _is_long(prepared):
             return self._compile_and_execute(operation, values, context, root, payment)
         payment.compile(operation, values)

@@ -6,7 +6,8 @@ from contextlib import suppress
 from graphql.execution.values import VariableValues
 
 from penstock.datastore.access.work import FREE_WORK
-from penstock.graphql_jit import CompiledOperation
+from penstock.datastore.errors import RateLimited
+from penstock.graphql_jit import CompiledOperation, FallbackReason
 from penstock.resolvers.context import Context
 from penstock.schema.engine.cost import plan_cost
 from penstock.schema.engine.operations import PreparedOperation
@@ -44,3 +45,15 @@ class PlanPayment:
         before = self._room.taken
         operation.prepare(values)
         return max(0, plan_cost(self._room.taken - before - self._measured))
+
+
+def pay_for_plan(prepared: PreparedOperation, context: object) -> PlanPayment | FallbackReason:
+    """Pay for the plan of an operation, or return the reason for which it gets none."""
+    if prepared.operation.introspects:
+        return FallbackReason.INTROSPECTION
+    if prepared.operation.measure.fields > prepared.document.room.fields:
+        return FallbackReason.SIZE
+    try:
+        return PlanPayment(prepared, context)
+    except RateLimited:
+        return FallbackReason.UNPAID

@@ -1,7 +1,9 @@
 """A caller pays for each field of a plan that is compiled, and has none made while in debt."""
 
+from asyncio import get_running_loop
+
 import pytest
-from graphql import is_interface_type
+from graphql import get_introspection_query, is_interface_type
 
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.store import Store
@@ -78,3 +80,20 @@ async def test_a_caller_in_debt_has_no_plan_made_and_is_answered(house: House, t
     rich = Account()
     await house.run(text, rich)
     assert rich.taken > 0
+
+
+class LoopAccount(Account):
+    """An account that is used on the event loop only, as those of callers."""
+
+    def spend_more(self, units: int) -> None:
+        get_running_loop()
+        super().spend_more(units)
+
+
+async def test_the_description_of_the_schema_has_no_plan_for_which_a_thread_would_pay(
+    house: House,
+) -> None:
+    for _ in range(3):
+        await house.run(get_introspection_query(), LoopAccount())
+    reasons = {FallbackReason.FIRST_RUN: 1, FallbackReason.INTROSPECTION: 2}
+    assert house.executor.fallbacks == reasons
