@@ -54,6 +54,9 @@ LOGGED_CHANGES: Final = 6
 NOTIFIED_BYTES: Final = 200
 """Bytes of a notification that are read in one unit, whether to be stored or to be previewed."""
 
+STORED_SAMPLES: Final = 2
+"""Samples, and entities that have them, that are stored in one unit."""
+
 CODED_CHARACTERS: Final = 25
 """Characters of a name of tables that are encoded or decoded in one unit."""
 
@@ -216,6 +219,11 @@ def large_value_units(size: int) -> int:
 def kept_units(characters: int) -> int:
     """The units of unpacking what is kept of a day of samples, at least one."""
     return max(1, characters // KEPT_CHARACTERS)
+
+
+def storing_units(samples: int) -> int:
+    """Return the units of storing so many samples and entities."""
+    return samples // STORED_SAMPLES
 
 
 def naming_units(characters: int) -> int:

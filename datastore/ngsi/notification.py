@@ -112,6 +112,12 @@ class Notification:
         """The service paths of the notification, each once."""
         return tuple(dict.fromkeys(path for path, _ in self.entries))
 
+    @property
+    def samples(self) -> int:
+        """The samples of all entities, and one more for each entity."""
+        updates = (each for _, each in self.entries if isinstance(each, EntityUpdate))
+        return len(self.entries) + sum(len(each.attributes) for each in updates)
+
 
 def read_headers(headers: Mapping[str, str], defaults: NotificationDefaults) -> NotificationHeaders:
     """Read the headers of a broker; their names must be in lower case. Raises BadArgument.

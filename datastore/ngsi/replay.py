@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock.datastore.access.work import NOBODY, WorkPayer
+from penstock.datastore.access.work import NOBODY, WorkPayer, storing_units
 from penstock.datastore.errors import NotFound
 from penstock.datastore.ngsi.commit import BatchCommitter, IntakeBatch
 from penstock.datastore.ngsi.counts import IngestCounts
@@ -64,6 +64,7 @@ class LetterReplayer:
         )
         batch.intake[REPLAYED] = len(batch.events)
         segment = await self.committer.commit_batch(batch)
+        payer.work.owe(storing_units(sum(1 + len(each.update.attributes) for each in batch.events)))
         if segment is not None:
             self.hand_over(segment, {})
         return result

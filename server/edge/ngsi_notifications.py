@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from penstock.datastore.access.work import cpu_units, notification_units
+from penstock.datastore.access.work import cpu_units, notification_units, storing_units
 from penstock.datastore.errors import ErrorCode, NotFound, PenstockError, Unavailable
 from penstock.datastore.ngsi.directory import require_role
 from penstock.datastore.ngsi.inbox import IntakeResult
@@ -127,6 +127,7 @@ class NotifyApp:
             notification = await run_in_notification_thread(read)
         else:
             notification = read_notification(heading, body)
+        account.owe(storing_units(notification.samples))
         return await self.sink.accept_notification(notification, len(body))
 
     async def _receive_body(

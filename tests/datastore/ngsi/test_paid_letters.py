@@ -2,13 +2,19 @@
 
 import pytest
 
-from penstock.datastore.access.work import notification_units
-from penstock.datastore.errors import ErrorCode, RateLimited
+from penstock.datastore.access.work import STORED_SAMPLES, notification_units
+from penstock.datastore.errors import ErrorCode, RateLimited, Unavailable
 from penstock.datastore.ngsi.dead_letters import DeadLetter, ReplayResult
 from penstock.datastore.ngsi.events import unpacked_size
 from penstock.datastore.ngsi.repository import IngestRepository
 from penstock.datastore.ngsi.sink import NotificationSink
+from tests.datastore.ngsi.failing_destinations import (
+    FailingDestinations,
+    fail_first,
+    fail_table,
+)
 from tests.datastore.ngsi.sample_sinks import SinkWorld
+from tests.datastore.ngsi.test_replay import ONCE, make_letters
 from tests.datastore.ngsi.test_sink import accept
 from tests.support.sample_resources import SUPER, on_sqlite
 from tests.support.work_account import Account
@@ -63,3 +69,18 @@ async def test_who_replays_a_letter_pays_for_it_or_leaves_it_as_it_is(world: Sin
         done = await letters_of(world, sink, rich).replay([letter.id])
         assert done.replayed == [ReplayResult(letter, 0, 1)]
         assert rich.taken >= UNITS
+
+
+async def test_who_replays_a_letter_owes_for_the_samples_that_are_stored(world: SinkWorld) -> None:
+    busy = Unavailable("busy")
+    destinations = FailingDestinations(world.context.destinations, fail_table("", busy))
+    async with world.open_sink(ONCE, destinations=destinations) as sink:
+        (letter,) = await make_letters(world, sink, 1)
+        destinations.fails = fail_first(0, busy)
+        account = Account()
+        done = await letters_of(world, sink, account).replay([letter.id])
+        assert done.replayed == [ReplayResult(letter, 2, 0)]
+        # Two entities of two attributes each.
+        assert account.owed == 2 * (1 + 2) // STORED_SAMPLES
+        await letters_of(world, sink, account).replay([letter.id])
+        assert account.owed == 2 * (1 + 2) // STORED_SAMPLES

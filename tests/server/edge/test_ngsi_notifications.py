@@ -15,7 +15,7 @@ import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
 from penstock.datastore.access.cursor_key import read_cursor_key
-from penstock.datastore.access.work import NOTIFIED_BYTES
+from penstock.datastore.access.work import NOTIFIED_BYTES, STORED_SAMPLES
 from penstock.datastore.clock import iso_timestamp, wall_clock
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
@@ -470,7 +470,7 @@ async def test_a_caller_who_sends_too_much_is_told_when_to_go_on(
     ) as notified:
         assert (await notified.send()).status_code == 200
         answer = await notified.send()
-        assert (answer.status_code, answer.headers["retry-after"]) == (429, "2")
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, "4")
 
 
 async def test_without_a_sink_there_is_nowhere_to_notify(table: Table, tmp_path: Path) -> None:
@@ -480,6 +480,21 @@ async def test_without_a_sink_there_is_nowhere_to_notify(table: Table, tmp_path:
         AsyncClient(transport=ASGITransport(app), base_url="http://localhost") as client,
     ):
         assert (await client.post("/notify")).status_code == 404
+
+
+async def test_a_notification_costs_its_samples_and_entities(table: Table, tmp_path: Path) -> None:
+    cars = [
+        {"id": f"car{number}", "type": "car", **dict.fromkeys("abcdefghi", 1)}
+        for number in range(20)
+    ]
+    body = json.dumps({"data": cars})
+    units = len(body) // NOTIFIED_BYTES + 20 * (1 + 9) // STORED_SAMPLES
+    async with open_notify_client(
+        table, tmp_path, rate_limit_burst=units, rate_limit_per_second=0.001
+    ) as notified:
+        assert (await notified.send(body, ngsiv2_attrsformat="keyValues")).status_code == 200
+        assert (await notified.send(body, ngsiv2_attrsformat="keyValues")).status_code == 429
+        assert (await notified.world.wait_until_settled()).persisted == 20
 
 
 async def test_a_notification_costs_its_size(table: Table, tmp_path: Path) -> None:
