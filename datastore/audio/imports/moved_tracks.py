@@ -1,8 +1,9 @@
 """Tracks whose objects an import misses, and the objects to which these tracks have moved."""
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -18,6 +19,8 @@ from penstock.datastore.objects.port import FileEntry
 from penstock.datastore.table.layout import AUDIO, AUDIO_MISSING
 from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import Query, Range
+
+_TracksById: TypeAlias = OrderedDict[str, Audio]
 
 GONE_MESSAGE = "The object of this track is no longer in the bucket. The track stays."
 
@@ -47,24 +50,40 @@ def content_of(track: Audio) -> str:
 
 
 class MissingTracks:
-    """The tracks of a bucket that miss their objects, by their content, each for one new object."""
+    """The tracks of a bucket that miss their objects, by their content, each for one new object.
+
+    Very many may have one content, so each is found without a look at the others.
+    """
 
     def __init__(self, access: Access, tracks: Sequence[Audio]) -> None:
         self._access = access
-        self._by_content: dict[str, list[Audio]] = defaultdict(list)
-        for track in tracks:
-            self._by_content[content_of(track)].append(track)
+        # In the order of their ids, also under the names of their files.
+        self._by_content = defaultdict[str, _TracksById](OrderedDict)
+        self._by_name = defaultdict[tuple[str, str], _TracksById](OrderedDict)
+        for track in sorted(tracks, key=lambda each: each.id):
+            content = content_of(track)
+            self._by_content[content][track.id] = track
+            self._by_name[content, track.file_name][track.id] = track
 
     async def move_to(self, entry: FileEntry) -> Audio | None:
         """Give the object to a track that misses this content; None if there is no such track."""
-        found = self._by_content.get(content_hash(entry.etag, entry.size), [])
-        name = file_name_of(entry.key)
-        for track in sorted(found, key=lambda each: (each.file_name != name, each.id)):
-            found.remove(track)
+        while (track := self._take(entry)) is not None:
             moved = await self._try_move(track, entry)
             if moved is not None:
                 return moved
         return None
+
+    def _take(self, entry: FileEntry) -> Audio | None:
+        """Take a track with the content of the object, one with its name before others."""
+        content = content_hash(entry.etag, entry.size)
+        named = self._by_name.get((content, file_name_of(entry.key)))
+        found = named or self._by_content.get(content)
+        if not found:
+            return None
+        track = found[next(iter(found))]
+        del self._by_content[content][track.id]
+        del self._by_name[content, track.file_name][track.id]
+        return track
 
     async def _try_move(self, track: Audio, entry: FileEntry) -> Audio | None:
         def move(current: Audio) -> Audio:
