@@ -25,6 +25,7 @@ from tests.support.warm_children import children_of
 pytestmark = pytest.mark.runs_together("processes")
 
 BURST = 200
+RUNS_UNTIL_COMPILED = 2
 ASK = {"query": "{ viewer { userId } }"}
 
 
@@ -82,15 +83,17 @@ def test_a_caller_has_one_allowance_and_metrics_tell_of_every_process(
 ) -> None:
     readers = children_of(server.process.pid)
     for other in readers:
-        # One process answers while the other is stopped; others pay for reading the document.
+        # One process answers while the other is stopped; others pay for the document and its plan.
         os.kill(other, signal.SIGSTOP)
-        assert send_query(server, data_dir, f"reader {other}").status_code == 200
+        for _ in range(RUNS_UNTIL_COMPILED):
+            assert send_query(server, data_dir, f"reader {other}").status_code == 200
         os.kill(other, signal.SIGCONT)
     statuses = Counter(send_query(server, data_dir, "ann").status_code for _ in range(BURST + 10))
     assert statuses == {200: BURST, 429: 10}
     # A process that is too busy to tell its numbers is left out of one answer.
     wait_until(lambda: processes_told(server) == {"0", "1"})
-    wait_until(lambda: sum(operation_counts(server).values()) == BURST + 10 + len(readers))
+    counted = BURST + 10 + RUNS_UNTIL_COMPILED * len(readers)
+    wait_until(lambda: sum(operation_counts(server).values()) == counted)
     assert {*operation_counts(server)} == {"0", "1"}
     assert send_query(server, data_dir, "bob").status_code == 200
 
