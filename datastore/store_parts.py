@@ -11,7 +11,7 @@ from penstock.datastore.access.work import StoreKind
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.transcoding.ffmpeg import NO_TRANSCODER, Transcoder
 from penstock.datastore.clock import Clock
-from penstock.datastore.datasets.csv import LARGEST, CsvLimits
+from penstock.datastore.datasets.limits import LARGEST, CsvLimits
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.jobs.delete_group import notify_nobody

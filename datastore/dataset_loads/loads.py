@@ -12,9 +12,10 @@ from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work_debts import WorkDebts
-from penstock.datastore.datasets.csv import CsvCode, CsvLimits, dataset_problems
+from penstock.datastore.datasets.csv import CsvCode, dataset_problems
 from penstock.datastore.datasets.files import draft_content, end_upload, upload_key
 from penstock.datastore.datasets.large_files import ContentStream, keep_following
+from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.errors import (
     FieldProblem,
     Invalid,

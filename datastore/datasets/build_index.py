@@ -20,7 +20,6 @@ from penstock.datastore.datasets.csv import (
     MAX_PROBLEMS,
     MAX_RECORD,
     CsvCode,
-    CsvLimits,
     CsvReader,
     UnreadableCsv,
 )
@@ -30,6 +29,7 @@ from penstock.datastore.datasets.indexed_rows import (
     name_column,
     table_statement,
 )
+from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.records import DatasetContent
 from penstock.formula.core.values import Scalar, text_of

@@ -13,6 +13,7 @@ from enum import StrEnum
 from io import StringIO
 from typing import Final, NamedTuple
 
+from penstock.datastore.datasets.limits import IN_MEMORY, CsvLimits
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import DatasetColumn, DatasetContent
 from penstock.datastore.text import line_problem, multiline_problem
@@ -26,27 +27,9 @@ MAX_COLUMNS = 50
 MAX_KEYS = 5
 MAX_NAME = 128
 MAX_DESCRIPTION = 512
-MAX_BYTES = 4 * 1024 * 1024
 MAX_INLINE = 200_000
-MAX_ROWS = 50_000
-MAX_CELLS = 250_000
 MAX_RECORD = 4 * 1024 * 1024
 """The most characters of a row in the file."""
-
-
-class CsvLimits(NamedTuple):
-    """The most bytes, rows and fields of a file."""
-
-    size: int
-    rows: int
-    fields: int
-
-
-IN_MEMORY: Final = CsvLimits(MAX_BYTES, MAX_ROWS, MAX_CELLS)
-"""The limits of a file that is looked up in memory."""
-
-LARGEST: Final = CsvLimits(512 * 2**20, 5_000_000, 25_000_000)
-"""The limits of a file with an index, unless a server has others."""
 
 
 def dataset_problems(content: DatasetContent) -> list[FieldProblem]:

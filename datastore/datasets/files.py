@@ -14,15 +14,13 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.upload_forms import FormTerms, open_form
 from penstock.datastore.access.work import file_units
 from penstock.datastore.datasets.csv import (
-    IN_MEMORY,
-    MAX_BYTES,
     MAX_INLINE,
     CsvCode,
-    CsvLimits,
     UnreadableCsv,
     dataset_problems,
     read_table,
 )
+from penstock.datastore.datasets.limits import IN_MEMORY, MAX_BYTES, CsvLimits
 from penstock.datastore.datasets.staged_files import Attachment, StagedFile
 from penstock.datastore.errors import BadArgument, FieldProblem, LimitExceeded, PenstockError
 from penstock.datastore.formulas.threads import run_in_formula_thread

@@ -11,13 +11,11 @@ from weakref import WeakValueDictionary, finalize
 
 from penstock.datastore.datasets.files import key_of_index
 from penstock.datastore.datasets.indexed_rows import IndexedRows
+from penstock.datastore.datasets.limits import COPIED_BYTES
 from penstock.datastore.objects.local_copies import write_local
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import DatasetContent, ReferenceDataset
 from penstock.datastore.scratch_folders import make_scratch_folder
-
-MOST_BYTES: Final = 4 * 2**30
-"""Bytes of copies that are kept beyond those in use."""
 
 READERS: Final = 2
 """The indexes that are copied at the same time."""
@@ -34,7 +32,7 @@ class IndexFiles:
     An index never changes under its key, so that a copy never goes stale.
     """
 
-    most_bytes: int = MOST_BYTES
+    most_bytes: int = COPIED_BYTES
     _folder: Path | None = None
     _kept: OrderedDict[str, tuple[IndexedRows, int]] = field(default_factory=OrderedDict)
     _open: WeakValueDictionary[str, IndexedRows] = field(default_factory=WeakValueDictionary)

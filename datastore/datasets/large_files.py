@@ -12,14 +12,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.build_index import BLOCK_BYTES, IndexBuild
-from penstock.datastore.datasets.csv import (
-    IN_MEMORY,
-    CsvCode,
-    CsvLimits,
-    CsvReader,
-    UnreadableCsv,
-    read_table,
-)
+from penstock.datastore.datasets.csv import CsvCode, CsvReader, UnreadableCsv, read_table
 from penstock.datastore.datasets.files import (
     CONTENT_TYPE,
     CheckedContent,
@@ -27,6 +20,7 @@ from penstock.datastore.datasets.files import (
     file_key,
     index_key,
 )
+from penstock.datastore.datasets.limits import IN_MEMORY, CsvLimits
 from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.objects.local_copies import read_local, write_local
 from penstock.datastore.objects.port import UNKNOWN_TYPE, Chunks

@@ -7,16 +7,14 @@ from strawberry import UNSET
 
 from penstock.datastore import records
 from penstock.datastore.datasets.csv import (
-    MAX_BYTES,
-    MAX_CELLS,
     MAX_COLUMNS,
     MAX_DESCRIPTION,
     MAX_INLINE,
     MAX_KEYS,
     MAX_NAME,
-    MAX_ROWS,
 )
 from penstock.datastore.datasets.files import CheckedContent
+from penstock.datastore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_ROWS
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import ValueType
 from penstock.datastore.roles import GroupPath

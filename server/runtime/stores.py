@@ -15,8 +15,8 @@ from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.sources import NO_ROLES, Roles
 from penstock.datastore.audio.transcoding.ffmpeg import NO_TRANSCODER, FFmpeg, Transcoder
-from penstock.datastore.datasets.csv import CsvLimits
 from penstock.datastore.datasets.index_files import IndexFiles
+from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.dynamodb.protocol import ClientLimits
 from penstock.datastore.executions.records import ExecutionRules

@@ -3,8 +3,7 @@
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
-from penstock.datastore.datasets.csv import LARGEST
-from penstock.datastore.datasets.index_files import MOST_BYTES
+from penstock.datastore.datasets.limits import COPIED_BYTES, LARGEST
 from penstock.datastore.objects.port import OBJECT_BYTES
 from penstock.datastore.table.counters import SHARDS
 
@@ -163,7 +162,7 @@ class LimitSettings(BaseSettings):
         description="Memory for the cache of recently used reference datasets, in bytes, roughly.",
     )
     dataset_index_cache_bytes: int = Field(
-        MOST_BYTES,
+        COPIED_BYTES,
         ge=0,
         description="Disk space for copies of the indexes of large reference datasets in the "
         "folder for temporary files, beyond those in use, in bytes.",

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.datasets.csv import LARGEST, CsvLimits
+from penstock.datastore.datasets.limits import LARGEST, CsvLimits
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.executions.claims.claims import ClaimLost, Claims, with_end_state

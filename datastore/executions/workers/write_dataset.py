@@ -11,9 +11,10 @@ from pathlib import Path
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.clock import Clock
-from penstock.datastore.datasets.csv import CsvLimits, dataset_problems
+from penstock.datastore.datasets.csv import dataset_problems
 from penstock.datastore.datasets.files import CheckedContent, draft_content
 from penstock.datastore.datasets.large_files import ContentStream
+from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, QuotaExceeded
 from penstock.datastore.executions.files import output_key
 from penstock.datastore.executions.records import Execution

@@ -3,8 +3,8 @@
 import pytest
 
 from penstock.datastore.datasets import large_files
-from penstock.datastore.datasets.csv import CsvLimits
 from penstock.datastore.datasets.files import draft_content
+from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
 from penstock.datastore.session import Session

@@ -18,8 +18,8 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.dataset_loads.loads import MAX_LOADS, load_dataset
 from penstock.datastore.datasets import build_index
 from penstock.datastore.datasets.build_index import IndexBuild
-from penstock.datastore.datasets.csv import CsvLimits
 from penstock.datastore.datasets.files import draft_content, key_of_file, key_of_index
+from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.datasets.staged_files import STAGING_TIME
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import (

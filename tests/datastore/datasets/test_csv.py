@@ -10,16 +10,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from penstock.datastore.datasets.csv import (
-    MAX_BYTES,
-    MAX_CELLS,
     MAX_COLUMNS,
     MAX_PROBLEMS,
-    MAX_ROWS,
     CsvCode,
     UnreadableCsv,
     dataset_problems,
     read_table,
 )
+from penstock.datastore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_ROWS
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
 from penstock.formula.core.errors import Fault

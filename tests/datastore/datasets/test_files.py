@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.datasets.csv import MAX_BYTES, MAX_INLINE
+from penstock.datastore.datasets.csv import MAX_INLINE
 from penstock.datastore.datasets.files import (
     UPLOAD_RETENTION,
     UPLOADS,
@@ -19,6 +19,7 @@ from penstock.datastore.datasets.files import (
     DatasetFile,
     key_of_file,
 )
+from penstock.datastore.datasets.limits import MAX_BYTES
 from penstock.datastore.datasets.staged_files import STAGING_TIME
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import (

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from penstock.datastore.datasets import build_index
 from penstock.datastore.datasets import csv as dataset_csv
 from penstock.datastore.datasets.build_index import BuildStopped, IndexBuild
-from penstock.datastore.datasets.csv import CsvLimits, UnreadableCsv, read_table
+from penstock.datastore.datasets.csv import UnreadableCsv, read_table
 from penstock.datastore.datasets.indexed_rows import IndexedRows
+from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.errors import FieldProblem, Unavailable
 from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
 from penstock.formula.core.datasets import KeyedRows, RowKey

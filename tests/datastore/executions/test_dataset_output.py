@@ -13,7 +13,7 @@ from msgspec.structs import replace as changed
 
 from penstock.datastore.access.work import worker_units
 from penstock.datastore.datasets import build_index
-from penstock.datastore.datasets.csv import CsvLimits
+from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.errors import InUse, Invalid, NotPermitted
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.records import Execution

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.datasets.csv import MAX_BYTES
 from penstock.datastore.datasets.files import UPLOAD_RETENTION
+from penstock.datastore.datasets.limits import MAX_BYTES
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.store import Store
 from penstock.server.runtime.maintenance import sweep_files_periodically
