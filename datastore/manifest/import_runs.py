@@ -84,8 +84,11 @@ class RunImporter:
             else:
                 invalid.append(read)
         absent = await self._absent_runs([*valid.values()])
-        new = len(absent) if dry_run else await insert_runs(self.runs.access, absent, Action.IMPORT)
-        if not dry_run:
+        if dry_run:
+            await self.runs.access.require_open_group(manifest.group)
+            new = len(absent)
+        else:
+            new = await insert_runs(self.runs.access, absent, Action.IMPORT)
             await Consumers(self.runs).give([*valid.values()], manifest)
         return RunImportResult(new, len(items) - len(invalid) - new, tuple(invalid))
 

@@ -140,7 +140,10 @@ class Runs:
         run = self.new_run(manifest, found)
         check_key_length(run)
         (standing,) = await self.many([run.name])
-        return run if isinstance(standing, NotFound) else standing
+        if not isinstance(standing, NotFound):
+            return standing
+        await self.access.require_open_group(manifest.group)
+        return run
 
     def new_run(self, manifest: ManifestName, found: Discovery) -> Run:
         """A run as it is discovered, if the caller may add it; it is not in the manifest yet."""

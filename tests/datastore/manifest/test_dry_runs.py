@@ -38,7 +38,7 @@ from penstock.datastore.manifest.transitions import (
 )
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Tag
-from penstock.datastore.roles import Role
+from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
@@ -152,6 +152,21 @@ async def test_a_run_is_answered_as_it_would_be_discovered(session: Session, sto
     assert (
         await session.runs.preview_discovery(SNOW, Discovery(run_id=RUN_ID, added_by="x")) == made
     )
+
+
+@on_sqlite
+async def test_nothing_is_promised_in_a_group_that_is_not_there(
+    session: Session, store: Store
+) -> None:
+    before = await contents(store.table)
+    nowhere = ManifestName(GroupPath("/usa/nowhere"), "Snowplow")
+    with pytest.raises(NotFound, match="/usa/nowhere"):
+        await session.runs.preview_discovery(nowhere, FOUND)
+    with pytest.raises(NotFound, match="/usa/nowhere"):
+        await session.run_importer.batch(nowhere, [], dry_run=True)
+    with pytest.raises(NotFound, match="/usa/nowhere"):
+        await session.runs.discover(nowhere, FOUND)
+    assert await contents(store.table) == before
 
 
 @on_sqlite
