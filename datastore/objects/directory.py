@@ -37,6 +37,7 @@ from penstock.datastore.objects.port import (
     UploadForm,
 )
 from penstock.datastore.private_files import make_private_database, make_private_folder, sync_folder
+from penstock.datastore.sqlite.write_ahead_log import switch_on_log
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -95,7 +96,7 @@ class UrlSigner(NamedTuple):
 BLOCK_BYTES = 256 * 1024
 
 _SCHEMA = """
-PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+PRAGMA synchronous = FULL;
 CREATE TABLE IF NOT EXISTS objects (
     key BLOB PRIMARY KEY, content TEXT NOT NULL, size INTEGER NOT NULL, type TEXT NOT NULL,
     etag TEXT NOT NULL, modified REAL NOT NULL) STRICT, WITHOUT ROWID;
@@ -193,6 +194,7 @@ class LocalFiles:
         path = directory / "index.db"
         make_private_database(path)
         self._index = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        switch_on_log(self._index)
         self._index.executescript(_SCHEMA)
         self._sweep()
 

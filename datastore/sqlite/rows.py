@@ -18,6 +18,7 @@ import msgspec
 
 from penstock.datastore.private_files import make_private_database
 from penstock.datastore.sqlite.file_failures import FileFailed
+from penstock.datastore.sqlite.write_ahead_log import switch_on_log
 from penstock.datastore.table.items import EncodedItem, Projection, append_attributes, part_struct
 from penstock.datastore.table.limits import PAGE_BYTES, ItemFootprint, page_units
 from penstock.datastore.table.port import TTL, Item, Key, Page, Query, Scan, Value, key_of
@@ -131,7 +132,7 @@ def create_schema(connection: Connection) -> None:
     """Create the missing parts of the schema; the write-ahead log is a property of the file."""
     # With this page size items of one or two kilobytes stay in their page: half the file size.
     connection.execute("PRAGMA page_size = 8192")
-    connection.execute("PRAGMA journal_mode = WAL")
+    switch_on_log(connection)
     with write_transaction(connection):
         require_known_form(connection)
         found = _read_schema(connection)
