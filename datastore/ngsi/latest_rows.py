@@ -16,12 +16,7 @@ from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
-from penstock.datastore.errors import (
-    ForeignTable,
-    RequestRefused,
-    Unavailable,
-    Unreadable,
-)
+from penstock.datastore.errors import ForeignTable, RequestRefused, Unavailable, Unreadable
 from penstock.datastore.ngsi.catalog import LEAVING, EntityName, entity_name_of, guard_names
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind
 from penstock.datastore.ngsi.directory import Attribute, Directory, Entity, series_partition

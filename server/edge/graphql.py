@@ -31,6 +31,7 @@ from penstock.schema.engine.operations import (
     RequestRejected,
 )
 from penstock.server.core.headers import MediaType
+from penstock.server.edge.caller_turn import CallerTurn
 from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.rate_limit import RESTED_UNITS, CallerAccount, CallerLimits
 from penstock.server.edge.request import (
@@ -172,23 +173,17 @@ class OperationReader(NamedTuple):
         units = len(text) // BODY_BYTES
         if units < RESTED_UNITS:
             return source.parse(text)
-        reading = self.limits.reading
-        await reading.enter(user_id)
-        try:
-            return source.parse(text)
-        finally:
-            reading.leave(user_id)
-            self.limits.rest(user_id, units)
+        async with CallerTurn(self.limits.reading, user_id):
+            try:
+                return source.parse(text)
+            finally:
+                self.limits.rest(user_id, units)
 
     async def _read_document(self, user_id: str, text: str) -> None:
         """Read a document that is not in the cache, one at a time for each caller."""
-        reading = self.limits.reading
-        await reading.enter(user_id)
-        try:
+        async with CallerTurn(self.limits.reading, user_id):
             self.limits.spend(user_id, document_cost(len(text)))
             await self.engine.read(text)
-        finally:
-            reading.leave(user_id)
 
     def owe_answer(self, caller: Caller, cost: int, answer: OperationResult) -> None:
         """Take the units of an answer beyond those that the operation has paid."""
