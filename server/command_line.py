@@ -1,7 +1,6 @@
 """The command line: `penstock COMMAND`, one module for each command."""
 
 import json as json_format
-import os
 import signal
 import sys
 import traceback
@@ -18,6 +17,7 @@ from penstock.server.core.command_output import (
     describe_failure,
     logs_are_json,
     shown_on_terminal,
+    stop_at_closed_pipe,
 )
 from penstock.server.core.help_format import HelpFormat
 from penstock.server.settings.invalid_settings import InvalidSettings
@@ -182,12 +182,9 @@ def _print_answer(answer: object, json: bool) -> ExitCode:
         return ExitCode.OK
     is_beside = isinstance(answer, CommandOutput) and answer.is_beside_data
     stream = sys.stderr if is_beside else sys.stdout
-    try:
+    with stop_at_closed_pipe():
         stream.writelines(_printed_texts(answer, json))
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader closed the pipe. Python would otherwise complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return answer.code if isinstance(answer, CommandOutput) else ExitCode.OK
 
 

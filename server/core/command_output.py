@@ -2,7 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -53,6 +55,16 @@ class StreamedOutput(NamedTuple):
     lines: Iterable[str]
     field: str
     entries: Iterable[Mapping[str, object]]
+
+
+@contextmanager
+def stop_at_closed_pipe() -> Iterator[None]:
+    """Print and flush until the reader of standard output has enough, as `head` has."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class CommandFailed(Exception):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from penstock.datastore.scratch_folders import scratch_folder
+from penstock.server.core.command_output import stop_at_closed_pipe
 
 STANDARD = Path("-")
 """What stands for standard input, and for standard output."""
@@ -38,12 +39,9 @@ def open_result(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
     A path that ends in `.gz` is compressed.
     """
     if path == STANDARD:
-        try:
+        with stop_at_closed_pipe():
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
-        except BrokenPipeError:
-            # The reader has enough, as `head` has. Python would complain when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     if path.exists() and not path.is_file():
         with path.open("wb") as device:
