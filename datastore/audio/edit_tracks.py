@@ -3,10 +3,10 @@
 Deleting a track from the library also deletes its uploaded object from the server's bucket.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -29,6 +29,9 @@ from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import overwrite
 from penstock.datastore.table.port import Delete, Missing, Put, key_of
+
+Companion: TypeAlias = Callable[[Audio, Audio, Sequence[Write]], Awaitable[Sequence[Write]]]
+"""Makes the writes of a changed track those of a larger transaction; called anew for each try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,9 @@ class TrackEditor:
             return track
         raise Unavailable("The audio is being written by many at once.")
 
-    async def rewrite(self, id: str, change: Callable[[Audio], Audio]) -> Audio:
+    async def rewrite(
+        self, id: str, change: Callable[[Audio], Audio], companion: Companion | None = None
+    ) -> Audio:
         """Read, change and write a track; retry if another writer was faster.
 
         Raises ObjectTaken if the track changes to an object that another track has.
@@ -100,11 +105,13 @@ class TrackEditor:
                 named=True,
             )
             unchanged = still_as_read(track)
-            writes = [
+            writes: Sequence[Write] = [
                 Write(overwrite(Audio, audio_item(changed), unchanged)),
                 *self._object_changes(track, changed),
                 *row_changes(track_rows(track), track_rows(changed)),
             ]
+            if companion is not None:
+                writes = await companion(track, changed, writes)
             try:
                 await commit(self.access.table, writes)
             except StaleRead:

@@ -15,12 +15,12 @@ from penstock.datastore.listening.annotations import Annotations, ThingKey
 from penstock.datastore.listening.favourites import FAVOURITE_AT, favourite_key
 from penstock.datastore.listening.plays import LAST_PLAYED_AT, PLAY_COUNT
 from penstock.datastore.listening.records import Annotation
-from penstock.datastore.playlists.header import retry_on_conflict
-from penstock.datastore.table.commit import Write, commit
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.port import (
     AllOf,
     Attributes,
+    Check,
     Compare,
     Condition,
     Delete,
@@ -59,30 +59,17 @@ class AnnotationMover:
 
     access: Access
 
-    async def move(self, source: ThingKey, target: ThingKey) -> None:
-        """Give the annotation of a thing to another one: `AN:<kind>:<id>` and its `FV:` row.
+    async def list_writes(self, source: ThingKey, target: ThingKey) -> list[Write]:
+        """The writes that give the annotation of a thing to another one, for one transaction.
 
-        In one transaction. Plays are added up; a favourite or a rating of the target stays. It can
-        be repeated: then there is nothing to move.
+        They are of the rows `AN:<kind>:<id>` and `FV:<kind>:<at>:<id>`, and fail with StaleRead.
+        Plays are added up; a favourite or a rating of the target stays.
         """
-        if source != target:
-            await retry_on_conflict(lambda: self._try_move(source, target))
-
-    async def move_all(self, moves: Mapping[ThingKey, ThingKey]) -> None:
-        """Move what there is of many things, as `move` does; those without one cost a read each."""
-        annotations = Annotations(self.access)
-        keys = {source: annotations.key(source) for source in moves}
-        rows = await read_rows(self.access.table, keys.values(), consistent=True)
-        for source, target in moves.items():
-            if keys[source] in rows:
-                await self.move(source, target)
-
-    async def _try_move(self, source: ThingKey, target: ThingKey) -> None:
         annotations = Annotations(self.access)
         old, new = annotations.key(source), annotations.key(target)
         rows = await read_rows(self.access.table, [old, new], consistent=True)
         if old not in rows:
-            return
+            return [Write(Check(old, Missing()))]
         given, held = rows[old], rows.get(new, {})
         merged = {name: _merge(name, given, held) for name in given if name not in _KEYS}
         writes = [Write(Delete(old, _unchanged_condition(given, _NAMES | merged.keys())))]
@@ -94,7 +81,7 @@ class AnnotationMover:
             writes.append(Write(Delete(self._favourite(source, at))))
             if FAVOURITE_AT not in held:
                 writes.append(Write(Put({**self._favourite(target, at)._asdict()})))
-        await commit(self.access.table, writes)
+        return writes
 
     def _favourite(self, thing: ThingKey, at: str) -> Key:
         return favourite_key(self.access.caller.user_id, thing, at)

@@ -6,23 +6,26 @@ Also the query that lists rows of the caller's partition under a prefix, latest 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from penstock.datastore.access.access import Access
+from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.audio.records import Album, Artist, Audio
 from penstock.datastore.audio.track_rules import MAX_RATING
 from penstock.datastore.audio.tracks import TrackReader as AudioReading
+from penstock.datastore.audio.tracks import key_of_place
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, Unreadable
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.playlists.reading import PlaylistReader as PlaylistReading
 from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import load, read_or_report, read_rows
-from penstock.datastore.table.layout import ANNOTATION, LIBRARY
+from penstock.datastore.table.layout import ALBUM, ANNOTATION, ARTIST, LIBRARY
 from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import (
     Attributes,
-    ConditionFailed,
+    Check,
     Exists,
+    Item,
     Key,
     Query,
     Range,
@@ -58,7 +61,21 @@ Thing: TypeAlias = Audio | Playlist | Album | Artist
 AnnotatedThing: TypeAlias = tuple[Thing, Annotation]
 """A thing of the library, with its annotation."""
 
+NOUN: Final = "annotation"
 MAX_COMMENT = 1_000
+
+LISTED: Final = {Kind.ALBUM: ALBUM, Kind.ARTIST: ARTIST}
+"""The rows that list the things with a place, and count their tracks."""
+
+THINGS: Final = {Kind.ALBUM: "album", Kind.ARTIST: "artist"}
+
+
+class _NoAnnotation(Exception):
+    """There is no annotation from which to remove fields."""
+
+
+def _no_annotation(_standing: Item | None) -> Exception:
+    return _NoAnnotation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +132,31 @@ class Annotations:
         return track, await self.one(thing)
 
     async def write_fields(self, thing: ThingKey, facts: dict[str, Value]) -> None:
-        """Write fields of an annotation; a value of None removes the field."""
+        """Write fields of an annotation; a value of None removes the field.
+
+        Raises NotFound for an album or artist whose last track has left.
+        """
         setting = {name: value for name, value in facts.items() if value is not None}
+        key, cleared = self.key(thing), _cleared_names(facts)
         if setting:
-            update = Update(key=self.key(thing), set=setting, remove=_cleared_names(facts))
-            await self.access.table.transact([update])
-            return
-        # Without an annotation there is no row from which to remove fields.
-        with suppress(ConditionFailed):
-            forget = Update(key=self.key(thing), remove=_cleared_names(facts), condition=Exists())
-            await self.access.table.transact([forget])
+            write = Write(Update(key=key, set=setting, remove=cleared))
+        else:
+            # Without an annotation there is no row from which to remove fields.
+            write = Write(Update(key=key, remove=cleared, condition=Exists()), _no_annotation)
+        with suppress(_NoAnnotation):
+            await commit(self.access.table, [*self.thing_checks(thing), write])
+
+    def thing_checks(self, thing: ThingKey) -> list[Write]:
+        """The checks that let a write fail with NotFound once an album or artist has no tracks.
+
+        With its last track goes what is noted of it, so nothing may be noted of it later. Ids of
+        tracks and playlists are never used again.
+        """
+        kind, _ = thing
+        if kind not in LISTED:
+            return []
+        check = Check(listed_key(self.access, thing), Exists())
+        return [Write(check, lambda _: not_found_error(THINGS[kind]))]
 
     async def require_thing(self, thing: ThingKey) -> Thing:
         """Read the thing itself; raises NotFound if the caller has no such thing."""
@@ -146,6 +178,12 @@ class Annotations:
     def key(self, thing: ThingKey) -> Key:
         kind, id = thing
         return ANNOTATION.key(user=self.access.caller.user_id, kind=kind, id=id)
+
+
+def listed_key(access: Access, thing: ThingKey) -> Key:
+    """The key of the row that lists an album or an artist, and counts its tracks."""
+    kind, place = thing
+    return key_of_place(LISTED[kind], access.caller.user_id, place)
 
 
 def _require(found: T | NotFound) -> T:

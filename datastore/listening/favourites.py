@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.listening.annotations import (
+    NOUN,
     AnnotatedThing,
     Annotations,
     ThingKey,
     list_latest,
 )
-from penstock.datastore.listening.records import Annotation, Favourite, Kind
-from penstock.datastore.playlists.header import retry_on_conflict
-from penstock.datastore.table.commit import Write, commit
+from penstock.datastore.listening.records import Favourite, Kind
+from penstock.datastore.table.commit import Write, commit, retry_on_conflict
 from penstock.datastore.table.layout import FAVOURITE
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import (
@@ -38,40 +38,44 @@ class Favourites:
     async def mark(self, thing: ThingKey) -> AnnotatedThing:
         """Make a thing a favourite; one that already is keeps its date."""
         annotations = Annotations(self.access)
-        marked = await annotations.require_thing(thing)
 
-        async def attempt() -> Annotation:
+        async def attempt() -> AnnotatedThing:
             current = await annotations.one(thing)
+            marked = await annotations.require_thing(thing)
             if current.favourite_at is not None:
-                return current
+                return marked, current
             at = self.access.clock.timestamp()
             noted = Update(
                 key=annotations.key(thing), set={FAVOURITE_AT: at}, condition=Missing(FAVOURITE_AT)
             )
-            await commit(self.access.table, [Write(noted), Write(Put(self._item(thing, at)))])
-            return await annotations.one(thing)
+            listed = Write(Put(self._item(thing, at)))
+            checks = annotations.thing_checks(thing)
+            await commit(self.access.table, [Write(noted), listed, *checks])
+            return marked, await annotations.one(thing)
 
-        return marked, await retry_on_conflict(attempt)
+        return await retry_on_conflict(NOUN, attempt)
 
     async def unmark(self, thing: ThingKey) -> AnnotatedThing:
         """Remove a thing from the favourites."""
         annotations = Annotations(self.access)
-        unmarked = await annotations.require_thing(thing)
 
-        async def attempt() -> Annotation:
+        async def attempt() -> AnnotatedThing:
+            # In this order: a thing that is there now was there when it was no favourite.
             current = await annotations.one(thing)
+            unmarked = await annotations.require_thing(thing)
             if current.favourite_at is None:
-                return current
+                return unmarked, current
             forgotten = Update(
                 key=annotations.key(thing),
                 remove=(FAVOURITE_AT,),
                 condition=Compare(FAVOURITE_AT, "=", current.favourite_at),
             )
-            key = self._key(thing, current.favourite_at)
-            await commit(self.access.table, [Write(forgotten), Write(Delete(key))])
-            return await annotations.one(thing)
+            unlisted = Write(Delete(self._key(thing, current.favourite_at)))
+            checks = annotations.thing_checks(thing)
+            await commit(self.access.table, [Write(forgotten), unlisted, *checks])
+            return unmarked, await annotations.one(thing)
 
-        return unmarked, await retry_on_conflict(attempt)
+        return await retry_on_conflict(NOUN, attempt)
 
     async def page(self, kind: Kind, window: Window) -> Slice[Favourite]:
         """List favourites of a kind, latest first: `sk` begins with `FV:<kind>:`."""

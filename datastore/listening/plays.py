@@ -9,9 +9,9 @@ from penstock.datastore.audio.names import album_place
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.listening.annotations import Annotations, ThingKey, list_latest
+from penstock.datastore.listening.annotations import NOUN, Annotations, ThingKey, list_latest
 from penstock.datastore.listening.records import Annotation, Kind, Play
-from penstock.datastore.table.commit import Write, commit
+from penstock.datastore.table.commit import Write, commit, retry_on_conflict
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import PLAY
 from penstock.datastore.table.pages import Slice, Window
@@ -46,11 +46,16 @@ class Plays:
         """
         annotations = Annotations(self.access)
         self.require_valid(play)
-        track = await annotations.require_track(play.audio_id)
-        counts = 2 * play.listened_ms >= min(track.duration_ms, 2 * LONG_ENOUGH_MS)
-        if counts:
-            with suppress(_AlreadyCounted):
-                await commit(self.access.table, self._writes(play, track))
+
+        async def attempt() -> tuple[Audio, bool]:
+            track = await annotations.require_track(play.audio_id)
+            counts = 2 * play.listened_ms >= min(track.duration_ms, 2 * LONG_ENOUGH_MS)
+            if counts:
+                with suppress(_AlreadyCounted):
+                    await commit(self.access.table, self._writes(play, track))
+            return track, counts
+
+        track, counts = await retry_on_conflict(NOUN, attempt)
         return track, await annotations.one((Kind.AUDIO, play.audio_id)), counts
 
     async def page(self, window: Window) -> Slice[Play]:
@@ -59,11 +64,13 @@ class Plays:
 
     def _writes(self, play: Play, track: Audio) -> list[Write]:
         item = PLAY.item(user=self.access.caller.user_id, at=play.started_at, audio=play.audio_id)
+        album = (Kind.ALBUM, album_place(track))
         counted = Put({**item, "listenedMs": play.listened_ms}, Missing())
         return [
             Write(counted, lambda _: _AlreadyCounted()),
             self._count_on((Kind.AUDIO, track.id), play),
-            self._count_on((Kind.ALBUM, album_place(track)), play),
+            self._count_on(album, play),
+            *(Write(check.operation) for check in Annotations(self.access).thing_checks(album)),
         ]
 
     def _count_on(self, thing: ThingKey, play: Play) -> Write:

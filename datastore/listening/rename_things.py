@@ -1,15 +1,14 @@
 """Other names for artists, albums and genres of a library, as a job that can be resumed.
 
 The rows that list the tracks of the old name are the progress: a track that is rewritten leaves
-them. Stars, ratings and plays of an album move before its first track does, so that a worker that
-dies between leaves them where the album will be. Rules of smart playlists get the new name before
-the first track, and lose the old one behind the last.
+them. Stars, ratings and plays of an artist or album move with its last track. Rules of smart
+playlists get the new name before the first track, and lose the old one behind the last.
 """
 
 from asyncio import get_running_loop, sleep
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
@@ -28,9 +27,7 @@ from penstock.datastore.audio.tracks import TrackReader, key_of_place, link_of
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound
 from penstock.datastore.jobs.jobs import Job, JobKind, RenamedKind, Renaming, new_job
 from penstock.datastore.jobs.leases import JobLease
-from penstock.datastore.listening.annotation_moves import AnnotationMover
-from penstock.datastore.listening.annotations import ThingKey
-from penstock.datastore.listening.records import Kind
+from penstock.datastore.listening.last_track_moves import LastTrackMoves
 from penstock.datastore.listening.renamed_rules import RuleFollower
 from penstock.datastore.table.items import read_all, read_rows
 from penstock.datastore.table.layout import AUDIO
@@ -144,15 +141,14 @@ async def rename_things(access: Access, lease: JobLease) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _RenameJob:
-    """One renaming; `moved` are the albums whose annotations this worker has moved."""
+    """One renaming."""
 
     access: Access
     lease: JobLease
     renaming: Renaming
-    moved: dict[ThingKey, ThingKey] = field(default_factory=dict)
 
     async def run(self) -> None:
-        """Rename the tracks, again while new ones come, and then what is about the artist."""
+        """Rename the tracks, again while new ones come."""
         rules = RuleFollower(self.access, self.lease, self.renaming)
         await rules.add_name()
         if self.lease.total is None:
@@ -161,9 +157,6 @@ class _RenameJob:
         while await self._rename_listed(began):
             pass
         await rules.drop_old_name()
-        if self.renaming.kind is RenamedKind.ARTIST:
-            target = (Kind.ARTIST, names.artist_place(self.renaming.name))
-            await AnnotationMover(self.access).move((Kind.ARTIST, self.renaming.place), target)
 
     async def _count_tracks(self) -> int:
         user, place = self.access.caller.user_id, self.renaming.place
@@ -183,8 +176,6 @@ class _RenameJob:
                 is_written = await self._rename_one(link.audio_id)
                 await self.lease.advance(int(is_written))
                 written += is_written
-            # What somebody starred meanwhile under the old name follows, too.
-            await AnnotationMover(self.access).move_all(self.moved)
             spare = (written - before) * SECONDS_PER_TRACK - (clock() - stepped)
             await sleep(max(0.0, spare))
             if clock() - began >= MAX_TURN_SECONDS:
@@ -194,21 +185,14 @@ class _RenameJob:
     async def _rename_one(self, id: str) -> bool:
         """Rename one track; return whether it was written."""
         (track,) = await TrackReader(self.access).many([id])
-        if not isinstance(track, Audio) or (new := rename_track(track, self.renaming)) == track:
+        change = partial(rename_track, renaming=self.renaming)
+        if not isinstance(track, Audio) or change(track) == track:
             return False
-        await self._move_album(names.album_place(track), names.album_place(new))
+        moves = LastTrackMoves(self.access, self.renaming)
         with suppress(NotFound):
-            await TrackEditor(self.access).rewrite(
-                id, partial(rename_track, renaming=self.renaming)
-            )
+            await TrackEditor(self.access).rewrite(id, change, moves.add_writes)
             return True
         return False
-
-    async def _move_album(self, old: str, new: str) -> None:
-        source, target = (Kind.ALBUM, old), (Kind.ALBUM, new)
-        if old != new and source not in self.moved:
-            await AnnotationMover(self.access).move(source, target)
-            self.moved[source] = target
 
     @property
     def _partition(self) -> str:

@@ -17,14 +17,20 @@ from penstock.datastore.playlists.change_target import (
     total_duration,
 )
 from penstock.datastore.playlists.formats.document import MAX_TEXT
-from penstock.datastore.playlists.header import PlaylistChange, retry_on_conflict
+from penstock.datastore.playlists.header import NOUN, PlaylistChange
 from penstock.datastore.playlists.order import EntryOrder, Gap, gap_among
 from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import MAX_CHANGED, Entry, Playlist
 from penstock.datastore.playlists.rows import KIND, entry_item
 from penstock.datastore.playlists.write import commit_change
 from penstock.datastore.resources import idempotency
-from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
+from penstock.datastore.table.commit import (
+    StaleRead,
+    Write,
+    already_done,
+    commit,
+    retry_on_conflict,
+)
 from penstock.datastore.table.port import Missing, Put
 
 AddedEntries = tuple[Playlist, tuple[Entry, ...]]
@@ -74,7 +80,7 @@ class EntryAdder:
         wanted = list(zip(ids, audio_ids, strict=True))
         attempt = self._try_adding_missing if skip_duplicates else self._try_adding
         try:
-            return await retry_on_conflict(lambda: attempt(target, after, wanted, receipts))
+            return await retry_on_conflict(NOUN, lambda: attempt(target, after, wanted, receipts))
         except idempotency.RepeatedCall as earlier:
             return await self._replay_addition(target, earlier.id.split())
 

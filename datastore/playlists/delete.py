@@ -16,7 +16,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.errors import VersionConflict
 from penstock.datastore.periodic import finish_all
-from penstock.datastore.playlists.header import IS_ALIVE, require_version, retry_on_conflict
+from penstock.datastore.playlists.header import IS_ALIVE, NOUN, require_version
 from penstock.datastore.playlists.order import EntryOrder
 from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import Playlist
@@ -30,7 +30,7 @@ from penstock.datastore.playlists.rows import (
     playlist_of,
     tombstone_partition,
 )
-from penstock.datastore.table.commit import StaleRead, Write, commit
+from penstock.datastore.table.commit import StaleRead, Write, commit, retry_on_conflict
 from penstock.datastore.table.limits import WRITE_OPERATIONS
 from penstock.datastore.table.port import (
     INDEX_HASH,
@@ -63,7 +63,7 @@ class PlaylistDeleter:
             await commit(self.access.table, self._tombstone_writes(playlist, expected_version))
             return playlist
 
-        playlist = await retry_on_conflict(attempt)
+        playlist = await retry_on_conflict(NOUN, attempt)
         await self.finish_delete(playlist)
         return playlist
 

@@ -1,16 +1,15 @@
 """The header of a playlist: every change updates it, and its conditions detect conflicts."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final
 
 import msgspec
 
-from penstock.datastore.errors import LimitExceeded, Unavailable, VersionConflict
+from penstock.datastore.errors import LimitExceeded, VersionConflict
 from penstock.datastore.playlists.records import ENTRIES_LIMIT, MAX_ENTRIES, Playlist
 from penstock.datastore.playlists.rows import count_of, header_key, is_gone, no_playlist
 from penstock.datastore.playlists.rules import PlaylistRule
-from penstock.datastore.table.commit import Attempts, StaleRead, Write
+from penstock.datastore.table.commit import StaleRead, Write
 from penstock.datastore.table.items import attributes_of
 from penstock.datastore.table.port import (
     AllOf,
@@ -23,7 +22,7 @@ from penstock.datastore.table.port import (
     Value,
 )
 
-T = TypeVar("T")
+NOUN: Final = "playlist"
 
 IS_ALIVE = (Exists(), Missing("deletedAt"))
 
@@ -97,13 +96,3 @@ def require_version(playlist: Playlist, expected: int | None) -> None:
     """Raise VersionConflict if the caller expects a different version."""
     if expected not in (None, playlist.version):
         raise VersionConflict(playlist.version)
-
-
-async def retry_on_conflict(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Repeat an attempt to read, decide and write until no other writer comes between."""
-    async for _ in Attempts():
-        try:
-            return await attempt()
-        except StaleRead:
-            continue
-    raise Unavailable("The playlist is being written by many at once.")

@@ -13,12 +13,12 @@ from penstock.datastore.playlists.change_target import (
     require_room,
     total_duration,
 )
-from penstock.datastore.playlists.header import PlaylistChange, retry_on_conflict
+from penstock.datastore.playlists.header import NOUN, PlaylistChange
 from penstock.datastore.playlists.order import EntryOrder, move_writes
 from penstock.datastore.playlists.records import MAX_CHANGED, MAX_MOVED, Playlist
 from penstock.datastore.playlists.rows import key_of_entry
 from penstock.datastore.playlists.write import commit_change
-from penstock.datastore.table.commit import Write
+from penstock.datastore.table.commit import Write, retry_on_conflict
 from penstock.datastore.table.port import Delete, Exists
 
 
@@ -39,13 +39,13 @@ class EntryMover:
         check_distinct(entry_ids, "entryIds")
         if after in entry_ids:
             raise Invalid([FieldProblem(["after"], "must not be one of those that move")])
-        return await retry_on_conflict(lambda: self._try_moving(target, entry_ids, after))
+        return await retry_on_conflict(NOUN, lambda: self._try_moving(target, entry_ids, after))
 
     async def remove(self, target: ChangeTarget, entry_ids: Sequence[str]) -> Playlist:
         """Remove entries; other entries of the same tracks stay."""
         check_several(entry_ids, "entryIds", MAX_CHANGED, "entries removed at once")
         check_distinct(entry_ids, "entryIds")
-        return await retry_on_conflict(lambda: self._try_removing(target, entry_ids))
+        return await retry_on_conflict(NOUN, lambda: self._try_removing(target, entry_ids))
 
     async def _try_moving(
         self, target: ChangeTarget, ids: Sequence[str], after: str | None

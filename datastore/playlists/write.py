@@ -8,13 +8,19 @@ import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, VersionConflict
-from penstock.datastore.playlists.header import PlaylistChange, require_version, retry_on_conflict
+from penstock.datastore.playlists.header import NOUN, PlaylistChange, require_version
 from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import MAX_NAME, Playlist
 from penstock.datastore.playlists.rows import KIND, header_item, member_item, member_key
 from penstock.datastore.playlists.rules import PlaylistRule
 from penstock.datastore.resources import idempotency
-from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
+from penstock.datastore.table.commit import (
+    StaleRead,
+    Write,
+    already_done,
+    commit,
+    retry_on_conflict,
+)
 from penstock.datastore.table.port import Exists, Missing, Put, Update
 from penstock.datastore.text import name_problem
 
@@ -72,7 +78,7 @@ class PlaylistWriter:
             writes = [Write(listed)]
             return await commit_change(self.access, playlist, change, writes, expected_version)
 
-        return await retry_on_conflict(attempt)
+        return await retry_on_conflict(NOUN, attempt)
 
     async def set_rule(
         self, id: str, rule: PlaylistRule, expected_version: int | None = None
@@ -91,7 +97,7 @@ class PlaylistWriter:
             change = PlaylistChange(at=self.access.clock.timestamp(), rule=rule)
             return await commit_change(self.access, playlist, change, [], expected_version)
 
-        return await retry_on_conflict(attempt)
+        return await retry_on_conflict(NOUN, attempt)
 
     async def change_rule(self, id: str, change: Callable[[PlaylistRule], PlaylistRule]) -> None:
         """Change the rule of a smart playlist as it is now; one that is gone stays gone.
@@ -110,7 +116,7 @@ class PlaylistWriter:
                 raise StaleRead from None
 
         with suppress(NotFound):
-            await retry_on_conflict(attempt)
+            await retry_on_conflict(NOUN, attempt)
 
 
 async def commit_change(

@@ -1,13 +1,15 @@
 """Writes that know the meaning of their failed condition, sent in one transaction."""
 
 from asyncio import sleep
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from random import uniform
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.table.port import ConditionFailed, Item, Operation, Table
+
+T = TypeVar("T")
 
 ATTEMPTS: Final = 30
 PAUSE: Final = 0.005
@@ -102,6 +104,19 @@ async def commit(table: Table, writes: Sequence[Write]) -> None:
         else:
             return
     raise Unavailable("The same items are being written by many at once.")
+
+
+async def retry_on_conflict(noun: str, attempt: Callable[[], Awaitable[T]]) -> T:
+    """Repeat an attempt to read, decide and write until no other writer comes between.
+
+    Raises Unavailable, which names the noun, if others come between each time.
+    """
+    async for _ in Attempts():
+        try:
+            return await attempt()
+        except StaleRead:
+            continue
+    raise Unavailable(f"The {noun} is being written by many at once.")
 
 
 def _replace_refused(pending: list[Write], cancelled: ConditionFailed) -> list[Preparation]:

@@ -2,7 +2,7 @@
 
 from asyncio import gather
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -17,7 +17,6 @@ from penstock.datastore.errors import (
     Invalid,
     NotFound,
     QuotaExceeded,
-    Unavailable,
     VersionConflict,
 )
 from penstock.datastore.groups.rows import with_grant, without_grant
@@ -34,7 +33,7 @@ from penstock.datastore.resources.versions import Versions, restored_content
 from penstock.datastore.resources.writing.content_check import check_content
 from penstock.datastore.resources.writing.transaction import ResourceTransaction, WriteExtras
 from penstock.datastore.roles import GroupPath, Role
-from penstock.datastore.table.commit import Attempts, StaleRead, Write
+from penstock.datastore.table.commit import Write, retry_on_conflict
 from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.items import attributes_of
 from penstock.datastore.table.layout import KindDefinition
@@ -108,7 +107,7 @@ class ResourceWriter(Generic[R]):
 
         try:
             async with self._settle_attachment():
-                return await self._retry_on_conflict(create_once)
+                return await retry_on_conflict(self.kind.noun, create_once)
         except idempotency.RepeatedCall as earlier:
             return await self._read_repeated(earlier.id)
 
@@ -355,14 +354,7 @@ class ResourceWriter(Generic[R]):
             extras = WriteExtras(guards=guards, restores=restores)
             return current, await self._transaction.commit(standing, changed, extras, place)
 
-        return await self._retry_on_conflict(rewrite_once)
-
-    async def _retry_on_conflict(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Retry until no other write comes between the reading and the writing."""
-        async for _ in Attempts():
-            with suppress(StaleRead):
-                return await attempt()
-        raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
+        return await retry_on_conflict(self.kind.noun, rewrite_once)
 
     async def _place_attachment(self, resource: R) -> tuple[R, list[Write]]:
         """Store the attached file; return the resource with it, and the writes that claim it."""

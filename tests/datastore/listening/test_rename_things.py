@@ -5,8 +5,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from itertools import product
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock.datastore.audio import names
@@ -16,7 +19,6 @@ from penstock.datastore.errors import Invalid, NotFound
 from penstock.datastore.jobs.jobs import Job, JobKind, JobState, find_jobs
 from penstock.datastore.jobs.leases import LEASE_TIME
 from penstock.datastore.listening import rename_things
-from penstock.datastore.listening.annotation_moves import AnnotationMover
 from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.playlists.change_target import ChangeTarget
@@ -56,6 +58,13 @@ async def album(session: Session, name: str, by: str) -> ThingKey:
         if (one.name, one.album_artist) == (name, by):
             return Kind.ALBUM, names.album_place_of(one)
     raise AssertionError(f"no album {name} of {by}")
+
+
+def thing_of(kind: Kind, track: Audio, by: str) -> ThingKey:
+    """The artist of this name, or the album of a track if it were by this artist."""
+    if kind is Kind.ARTIST:
+        return artist(by)
+    return kind, names.album_place(msgspec.structs.replace(track, artists=(by,)))
 
 
 async def albums_of(session: Session) -> list[tuple[str, str, int]]:
@@ -231,37 +240,99 @@ async def test_what_has_an_empty_annotation_is_renamed(store: Store) -> None:
     assert await drift(store.table) == []
 
 
-@pytest.mark.parametrize("before", ["starred", "rated", "emptied"])
-@pytest.mark.parametrize("meanwhile", ["star", "rate", "play"])
-async def test_what_is_said_of_a_thing_while_it_moves_is_kept(
-    store: Store, before: str, meanwhile: str
+async def rename_amid(
+    store: Store, name: str, write: int, say: Callable[[], Awaitable[Any]]
+) -> bool:
+    """Rename an artist, and say something before this write of the job; return whether it could."""
+    outcomes: list[bool] = []
+
+    async def try_to_say() -> None:
+        with suppress(NotFound):
+            await say()
+            outcomes.append(True)
+
+    renaming = open_session(store).listening.renaming
+    await renaming.rename_artist(artist(name)[1], f"New {name}")
+    interrupted = InterruptedTable(store.table, try_to_say, writes=write)
+    assert await replace(store, table=interrupted).run_jobs("worker") == 1
+    return bool(outcomes)
+
+
+@pytest.mark.parametrize("write", range(8))
+@pytest.mark.parametrize("kind", [Kind.ALBUM, Kind.ARTIST])
+async def test_what_is_said_of_a_thing_at_any_step_of_its_renaming_is_kept(
+    store: Store, kind: Kind, write: int
 ) -> None:
     session = open_session(store)
-    await shelf(session)
-    wheat = (await tracks_of(session))["Wheat"]
-    grain, target = await album(session, "Grain", "Mill"), (Kind.ALBUM, "elsewhere")
     favourites, annotations = session.listening.favourites, session.listening.annotations
-    await favourites.mark(grain)
-    if before != "starred":
-        await annotations.rate(grain, 2)
-        await favourites.unmark(grain)
-    if before == "emptied":
-        await annotations.rate(grain, None)
-    others: dict[str, Callable[[], Awaitable[object]]] = {
-        "star": lambda: favourites.mark(grain),
-        "rate": lambda: annotations.rate(grain, 5),
-        "play": lambda: play(session, wheat),
+    ways: dict[str, Callable[[ThingKey, Audio], Awaitable[object]]] = {
+        "star": lambda thing, _: favourites.mark(thing),
+        "unstar": lambda thing, _: favourites.unmark(thing),
+        "rate": lambda thing, _: annotations.rate(thing, 5),
+        "clear": lambda thing, _: annotations.rate(thing, None),
+        "play": lambda _, track: play(session, track),
     }
-    interrupted = replace(store, table=InterruptedTable(store.table, others[meanwhile]))
-    access = open_session(interrupted).listening.annotations.access
-    await AnnotationMover(access).move(grain, target)
-    rating = 5 if meanwhile == "rate" else 2 if before == "rated" else None
-    is_starred = "star" in (meanwhile, before.removesuffix("red"))
-    plays = 1 if meanwhile == "play" else 0
-    assert await notes(session, target) == (is_starred, rating, plays)
-    assert await notes(session, grain) == (False, None, 0)
-    starred = await walk(lambda window: favourites.page(Kind.ALBUM, window))
-    assert [one.id for one in starred] == ([target[1]] if is_starred else [])
+    for number, (before, way) in enumerate(
+        product(("nothing", "starred", "rated", "emptied"), ways)
+    ):
+        name = f"Ada {number}"
+        track = await add(session.audio, name, "Song", name, album="Solo")
+        old, new = [thing_of(kind, track, by) for by in (name, f"New {name}")]
+        if before != "nothing":
+            await star(session, old, 2)
+        if before in {"rated", "emptied"}:
+            await favourites.unmark(old)
+        if before != "rated":
+            await annotations.rate(old, None)
+        is_said = await rename_amid(store, name, write, partial(ways[way], old, track))
+        said = way if is_said else None
+        expected = (
+            {"star": True, "unstar": False}.get(str(said), before == "starred"),
+            {"rate": 5, "clear": None}.get(str(said), 2 if before == "rated" else None),
+            int(said == "play" and kind is Kind.ALBUM),
+        )
+        assert (before, way, await notes(session, new)) == (before, way, expected)
+        assert await notes(session, old) == (False, None, 0)
+    assert await drift(store.table) == []
+
+
+@pytest.mark.parametrize("kind", [Kind.ALBUM, Kind.ARTIST])
+@pytest.mark.parametrize("way", ["star", "unstar", "rate", "clear"])
+async def test_what_is_said_of_a_thing_as_its_last_track_leaves_is_refused(
+    store: Store, kind: Kind, way: str
+) -> None:
+    session = open_session(store)
+    track = await add(session.audio, "1", "Song", "Ada", album="Solo")
+    old, new = [thing_of(kind, track, by) for by in ("Ada", "Eve")]
+    await star(session, old, 2)
+    await session.listening.renaming.rename_artist(artist("Ada")[1], "Eve")
+    late = open_session(
+        replace(store, table=InterruptedTable(store.table, lambda: store.run_jobs("worker")))
+    ).listening
+    calls: dict[str, Callable[[], Awaitable[object]]] = {
+        "star": lambda: late.favourites.mark(old),
+        "unstar": lambda: late.favourites.unmark(old),
+        "rate": lambda: late.annotations.rate(old, 5),
+        "clear": lambda: late.annotations.rate(old, None),
+    }
+    if way == "star":
+        await session.listening.favourites.unmark(old)
+    with pytest.raises(NotFound):
+        await calls[way]()
+    assert await notes(session, new) == (way != "star", 2, 0)
+    assert await notes(session, old) == (False, None, 0)
+    assert await drift(store.table) == []
+
+
+async def test_a_play_as_the_last_track_leaves_counts_for_the_new_album(store: Store) -> None:
+    session = open_session(store)
+    track = await add(session.audio, "1", "Song", "Ada", album="Solo")
+    await session.listening.renaming.rename_artist(artist("Ada")[1], "Eve")
+    late = replace(store, table=InterruptedTable(store.table, lambda: store.run_jobs("worker")))
+    await play(open_session(late), track)
+    assert await notes(session, thing_of(Kind.ALBUM, track, "Eve")) == (False, None, 1)
+    assert await notes(session, thing_of(Kind.ALBUM, track, "Ada")) == (False, None, 0)
+    assert await notes(session, (Kind.AUDIO, track.id)) == (False, None, 1)
 
 
 @on_sqlite
