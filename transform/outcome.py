@@ -199,5 +199,6 @@ class RowRunner:
 
 
 def _over_threshold(row: int, maximum: int) -> TransformProblem:
-    message = f"more than {maximum} rows failed; those below were not looked at"
+    rows = "row" if maximum == 1 else "rows"
+    message = f"more than {maximum} {rows} failed; those below were not looked at"
     return TransformProblem(row, "", TransformCode.TOO_MANY_FAILED_ROWS, message)

@@ -285,7 +285,8 @@ def test_one_failed_row_too_many_refuses_the_rest() -> None:
     output, wrong, ending = run(data, max_failed=1)
     assert output == OUTPUT + "2,0.5\r\n"
     assert ending.refusal is not None
-    assert ending.refusal[:3] == (3, "", TransformCode.TOO_MANY_FAILED_ROWS)
+    words = "more than 1 row failed; those below were not looked at"
+    assert ending.refusal == (3, "", TransformCode.TOO_MANY_FAILED_ROWS, words)
     assert [line[0] for line in errors(wrong)] == ["1", "3", "3"]
     assert not ending.succeeded
 

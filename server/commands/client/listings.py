@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
+from cyclopts.validators import Number
 
 from penstock.server.core.command_output import CommandOutput
 
@@ -19,7 +20,7 @@ _AFTER_HELP = "The cursor after which the page starts: what the page before prin
 class PageOptions:
     """The part of a list to print."""
 
-    first: Annotated[int, Parameter(help=_FIRST_HELP)] = 50
+    first: Annotated[int, Parameter(help=_FIRST_HELP, validator=Number(gte=1, lte=100))] = 50
     after: Annotated[str | None, Parameter(help=_AFTER_HELP, allow_leading_hyphen=True)] = None
 
     def variables(self) -> dict[str, Any]:

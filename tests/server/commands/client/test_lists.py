@@ -93,6 +93,14 @@ def test_pipelines_are_listed_page_by_page(terminal: Terminal) -> None:
     assert lines[-1].startswith("More: --after ")
 
 
+@pytest.mark.parametrize(("size", "words"), [("0", "Must be >= 1"), ("101", "Must be <= 100")])
+def test_a_page_of_no_possible_size_is_a_wrong_option(
+    terminal: Terminal, size: str, words: str
+) -> None:
+    message = f'penstock: Invalid value "{size}" for --first. {words}.\n'
+    assert terminal.fail("pipelines", "list", "--first", size, code=2) == message
+
+
 def test_pipelines_are_found_by_all_any_and_none_of_their_tags(terminal: Terminal) -> None:
     listed = terminal.read("pipelines", "list", "--group", "/usa", "--below")["nodes"]
 
