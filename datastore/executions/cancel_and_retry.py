@@ -26,6 +26,7 @@ from penstock.datastore.executions.records import (
     ExecutionRules,
     ExecutionState,
 )
+from penstock.datastore.executions.revoked_pins import require_pins
 from penstock.datastore.executions.rows import TransitionEvent, report_transition, transition_writes
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.records import Pipeline, State
@@ -82,7 +83,8 @@ class ChangeExecutions:
         """Restart a failed or cancelled execution with everything that was pinned.
 
         Without an input it waits for one, which takes a place of the caller's open uploads. Raises
-        IllegalState in any other state, and if its pipeline or its group is not enabled.
+        IllegalState in any other state, and if its pipeline or its group is not enabled, and
+        NotPermitted if something that was pinned has been revoked.
         """
 
         def retry_execution(found: VisibleExecution) -> Execution:
@@ -99,6 +101,7 @@ class ChangeExecutions:
         require_control(self.access.caller, found.pipeline, found.execution)
         await require_reach(self.access, found.pipeline, found.execution)
         await require_enabled(self.access, found.pipeline.owner)
+        await require_pins(self.access, found.pipeline.owner, found.execution)
         if retry_execution(found).upload_until is None:
             again = await self._change(id, EventKind.RETRIED, retry_execution)
         else:

@@ -24,6 +24,7 @@ from penstock.datastore.executions.records import (
     ExecutionState,
 )
 from penstock.datastore.executions.removal import ExecutionRemoval
+from penstock.datastore.executions.revoked_pins import has_revoked_pins
 from penstock.datastore.executions.rows import (
     DueStage,
     TransitionEvent,
@@ -61,7 +62,7 @@ _ROWS_LOST: Final = _Reason(
     "again: the same idempotency key then runs this execution.",
 )
 _NOT_STARTED: Final = _Reason(
-    "NOT_STARTED", "Its input was uploaded, but nobody who may write its rows started it in time."
+    "NOT_STARTED", "Its input was uploaded, but nobody who may start it did so in time."
 )
 
 
@@ -143,11 +144,17 @@ class ExecutionMaintenance:
         return await self.files.stat(ingest_key(execution)) is not None
 
     async def _waits_for_starter(self, execution: Execution) -> bool:
-        """Whether only a caller may start the execution, or nobody in a disabled group."""
+        """Whether only a caller may start the execution, or nobody.
+
+        Nobody may in a disabled group, or where it uses what was revoked.
+        """
         if await needs_starter(self.access, execution):
             return True
         owner = execution.owner
-        return owner is not None and await find_disabled(self.access, owner) is not None
+        if owner is None:
+            return False
+        is_disabled = await find_disabled(self.access, owner) is not None
+        return is_disabled or await has_revoked_pins(self.access, owner, execution)
 
     async def _make_ready(self, execution: Execution) -> bool:
         return await make_ready(self.access, self.files, execution, SYSTEM_USER) is not None

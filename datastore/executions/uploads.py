@@ -23,6 +23,7 @@ from penstock.datastore.executions.records import (
     ExecutionRules,
     ExecutionState,
 )
+from penstock.datastore.executions.revoked_pins import require_pins
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.input_files.convert import stored_kind
@@ -78,13 +79,15 @@ class Uploads:
         """Confirm that the input was uploaded, which makes the execution ready to run.
 
         A repeated call changes nothing. Raises IllegalState if there is no input, and NotPermitted
-        for a caller who neither created the execution nor contributes to the owner group.
+        for a caller who neither created the execution nor contributes to the owner group, and where
+        it uses what was revoked meanwhile.
         """
         execution, pipeline = await ReadExecutions(self.access).one(id)
         require_control(self.access.caller, pipeline, execution)
         await require_reach(self.access, pipeline, execution)
         if execution.ready_at is None:
             await require_enabled(self.access, pipeline.owner)
+            await require_pins(self.access, pipeline.owner, execution)
         return await self._confirm(execution)
 
     async def _confirm(self, execution: Execution) -> Execution:

@@ -142,7 +142,7 @@ class NameResolver(Generic[R]):
     def _is_in_reach(self, mention: NameReference, latest: R) -> bool:
         """Whether the mention's group still sees the resource; a name must still be its own."""
         if mention.id is not None:
-            return not {*latest.groups}.isdisjoint(_chain(mention))
+            return is_in_reach(mention, latest)
         if not self.for_run and not self._claimed_keys(latest) & {*self._chain_keys(mention)}:
             raise StaleRead
         return True
@@ -172,6 +172,11 @@ class NameResolver(Generic[R]):
                 return None
 
         return await gather(*(pick(mention, of) for mention, of in wanted.items()))
+
+
+def is_in_reach(mention: NameReference, latest: Resource) -> bool:
+    """Whether the group of the mention sees the resource, by a grant to it or to a group above."""
+    return not {*latest.groups}.isdisjoint(_chain(mention))
 
 
 def _chain(mention: NameReference) -> list[GroupPath]:
