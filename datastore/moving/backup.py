@@ -83,15 +83,10 @@ def make_backup(store: DataFolder, target: Path, at: str, progress: Progress) ->
         make_private_folder(folder)
     earlier = target / store.files / f"earlier-{INDEX}"
     _copy_files(store, made, earlier, progress)
-    for name in (store.main, *store.databases):
-        if (store.path / name).exists():
-            copy_database(store.path / name, target / name)
+    _copy_databases(store, made)
     _leave_out_rows(target / store.main)
     _copy_files(store, made, target / store.files / INDEX, progress)
     _add_deleted_files(target / store.files / INDEX, earlier)
-    for name in store.keys:
-        if (store.path / name).exists():
-            _copy_whole(store.path / name, target / name)
     backup = _list_backup(made, at)
     listing = target / f"{LISTING}.draft"
     listing.write_bytes(msgspec.json.format(msgspec.json.encode(backup)))
@@ -180,6 +175,40 @@ def _copy_files(store: DataFolder, made: DataFolder, index: Path, progress: Prog
         if all(there):
             return
     raise Unavailable("Files are deleted faster than they can be copied; try again.")
+
+
+def _copy_databases(store: DataFolder, made: DataFolder) -> None:
+    """Copy the databases, and the keys that open what is encrypted in them.
+
+    If a key changes meanwhile, the copies of the databases may be from before or after: all are
+    then copied again.
+    """
+    for _ in range(TRIES):
+        keys = _copy_keys(store, made)
+        for name in (store.main, *store.databases):
+            if (store.path / name).exists():
+                copy_database(store.path / name, made.path / name)
+        if _digest_keys(store) == keys:
+            return
+    raise Unavailable("Keys change faster than the databases can be copied; try again.")
+
+
+def _copy_keys(store: DataFolder, made: DataFolder) -> dict[str, str]:
+    """Copy the keys that there are; return their digests."""
+    copied: dict[str, str] = {}
+    for name in store.keys:
+        (made.path / name).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            copied[name] = _copy_whole(store.path / name, made.path / name)
+    return copied
+
+
+def _digest_keys(store: DataFolder) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in store.keys:
+        with suppress(FileNotFoundError):
+            found[name] = _digest(store.path / name)
+    return found
 
 
 def _link_content(store: DataFolder, made: DataFolder, name: str, progress: Progress) -> bool:

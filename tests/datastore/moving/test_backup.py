@@ -252,3 +252,71 @@ async def test_only_the_owner_can_read_a_backup(tmp_path: Path) -> None:
     # Contents are protected by their folder.
     loose = {path.parent.name for path in found if path.stat().st_mode & 0o077}
     assert loose <= {"contents"}
+
+
+@pytest.mark.parametrize("changes", [1, 3])
+async def test_the_keys_of_a_backup_open_what_is_in_its_databases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: int
+) -> None:
+    store = data_folder(tmp_path / "store")
+    key = store.path / "vault-key"
+    async with running(store.path) as opened:
+        await opened.table.write([Put({"pk": "K", "sk": "K", "key": key.read_bytes().hex()})])
+        database = sqlite3.connect(store.path / "penstock.db", check_same_thread=False)
+        left = changes
+
+        def copy_and_reseal(source: Path, target: Path) -> None:
+            nonlocal left
+            copy(source, target)
+            if source.name == "penstock.db" and left:
+                left -= 1
+                key.write_bytes(bytes([left]) * 32)
+                with database:
+                    database.execute("DELETE FROM items WHERE pk = ?", (b"K",))
+
+        copy = copy_database
+        monkeypatch.setattr(module, "copy_database", copy_and_reseal)
+        made = make_backup(store, tmp_path / "backup", AT, ignore_progress)
+        database.close()
+    assert check_backup(data_folder(tmp_path / "backup")) == made
+    assert (tmp_path / "backup" / "vault-key").read_bytes() == bytes(32)
+    async with running(tmp_path / "backup") as kept:
+        assert (await kept.table.scan(Scan())).items == ()
+
+
+async def test_keys_that_change_without_end_make_no_backup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = data_folder(tmp_path / "store")
+    async with running(store.path):
+        number = iter(range(100))
+
+        def copy_and_change(source: Path, target: Path) -> None:
+            copy(source, target)
+            (store.path / "vault-key").write_bytes(bytes([next(number)]) * 32)
+
+        copy = copy_database
+        monkeypatch.setattr(module, "copy_database", copy_and_change)
+        with pytest.raises(Unavailable, match="Keys change faster"):
+            make_backup(store, tmp_path / "backup", AT, ignore_progress)
+    with pytest.raises(DamagedArchive):
+        check_backup(data_folder(tmp_path / "backup"))
+
+
+async def test_a_key_that_is_removed_amid_a_backup_is_missing_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = data_folder(tmp_path / "store")._replace(keys=("vault-key", "vault-key-previous"))
+    async with running(store.path):
+        previous = store.path / "vault-key-previous"
+        previous.write_bytes(b"p" * 32)
+
+        def copy_and_remove(source: Path, target: Path) -> None:
+            copy(source, target)
+            previous.unlink(missing_ok=True)
+
+        copy = copy_database
+        monkeypatch.setattr(module, "copy_database", copy_and_remove)
+        made = make_backup(store, tmp_path / "backup", AT, ignore_progress)
+    assert "vault-key-previous" not in made.sha256
+    assert not (tmp_path / "backup" / "vault-key-previous").exists()
