@@ -62,7 +62,8 @@ async def remove_group(
     """Remove a group without children and grants, and subtract it from the group above.
 
     `logged` are written with the removal. With `marked`, a group that is not being deleted counts
-    as unknown. Raises IllegalState for a group that is not empty.
+    as unknown, and the places of its uploads are free already. Raises IllegalState for a group that
+    is not empty.
     """
 
     def refuse(standing: Item | None) -> Exception | None:
@@ -71,10 +72,7 @@ async def remove_group(
 
     above, not_empty = parent(group) or ROOT, _not_empty_error(group)
     # Places of the next group of this path are none of these.
-    places = await find_places_of_group(table, group)
-    if marked:
-        # Nothing is added to it any more, and this process may die behind the removal.
-        await free_places(table, places)
+    places = [] if marked else await find_places_of_group(table, group)
     async for _ in Attempts():
         removed = await _counts(group).removal_writes(
             table, ("children", "grants"), refuse, not_empty, marked=marked
@@ -83,8 +81,7 @@ async def remove_group(
             await commit(table, [*removed, *logged, count_in_group(above, "children", -1)])
             if len(removed) > 1:
                 await forget_group(table, group)
-            if not marked:
-                await free_places(table, places)
+            await free_places(table, places)
             return
     raise Unavailable(f"The group {group} is being written by many at once.")
 

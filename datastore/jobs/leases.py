@@ -114,15 +114,16 @@ class JobLease:
         return ending_updates(self.job, update, now)
 
     async def _write_progress(self) -> None:
-        self.noted_at = self.clock.now()
+        now = self.clock.now()
         found: dict[str, Value] = {
             "done": self.done,
-            "heldUntil": iso_timestamp(self.noted_at + LEASE_TIME),
+            "heldUntil": iso_timestamp(now + LEASE_TIME),
         }
         known = {"total": self.total, "cursor": self.cursor}
         found |= {name: value for name, value in known.items() if value is not None}
         key = JOB.key(id=self.job.id)
         await self._send([Update(key=key, set=found, condition=self._is_ours)])
+        self.noted_at = now
 
     @property
     def _is_ours(self) -> Compare:

@@ -19,6 +19,7 @@ from penstock.datastore.jobs.jobs import (
     job_report,
     unfinished_jobs,
 )
+from penstock.datastore.jobs.leased_table import LeasedTable
 from penstock.datastore.jobs.leases import JobLease, JobLeaseLost, JobPaused, release_job, take_job
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.work_reports import JobChange, WatchJob, ignore_report
@@ -98,7 +99,9 @@ class JobWorker:
 
     async def _call_function(self, lease: JobLease) -> None:
         job = lease.job
-        access = replace(self.access, caller=Caller(job.created_by, {ROOT: Role.ADMIN}))
+        table = LeasedTable(self.access.table, lease)
+        caller = Caller(job.created_by, {ROOT: Role.ADMIN})
+        access = replace(self.access, table=table, caller=caller)
         try:
             await {**JOB_FUNCTIONS, **self.more_functions}[job.kind](access, lease)
         except (JobLeaseLost, Unavailable, JobPaused):

@@ -112,6 +112,23 @@ class InterruptedTable(InterceptedTable):
         return await call
 
 
+class PausedTable(InterceptedTable):
+    """Pauses once, behind `calls` calls: `meanwhile` others do what they do."""
+
+    def __init__(
+        self, table: Table, meanwhile: Callable[[], Awaitable[object]], *, calls: int
+    ) -> None:
+        super().__init__(table)
+        self._meanwhile = meanwhile
+        self.left = calls
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        self.left -= 1
+        if self.left == -1:
+            await self._meanwhile()
+        return await call
+
+
 class LaggingTable(ForwardingTable):
     """A table whose eventually consistent reads, and those of its index, show an earlier state.
 

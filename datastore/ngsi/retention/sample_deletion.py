@@ -8,14 +8,14 @@ stay. An entity that has no sample left is removed from the directory.
 
 from asyncio import get_running_loop, sleep
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.jobs.few_jobs import begin_job
-from penstock.datastore.jobs.jobs import Job, JobKind, SampleSpan, new_job
+from penstock.datastore.jobs.jobs import Job, JobKind, SampleSpan, find_jobs, new_job
 from penstock.datastore.jobs.leases import JobLease, JobLeaseLost
 from penstock.datastore.ngsi.counts import read_open_segments
 from penstock.datastore.ngsi.destinations import Destinations
@@ -110,11 +110,18 @@ class _SampleDeletion:
             await hours.forget(self._attribute_names())
             await self._remove_entity()
         except JobLeaseLost:
-            # A job that was cancelled does not go on; another worker forgets them itself.
-            await hours.forget(self._attribute_names())
-            await hours.end()
+            # A job that was cancelled does not go on; another worker forgets them itself, and
+            # needs the mark until then.
+            if await self._is_over():
+                left = replace(hours, table=self.lease.table)
+                await left.forget(self._attribute_names())
+                await left.end()
             raise
         await hours.end()
+
+    async def _is_over(self) -> bool:
+        (job,) = await find_jobs(self.access.table, [self.lease.job.id])
+        return job is None or job.is_over
 
     async def _delete_settled(self) -> None:
         """Delete what is stored, and what segments that are open now may still store."""
@@ -188,6 +195,8 @@ class _SampleDeletion:
     async def _delete_items(self, table: str, items: Sequence[Attributes]) -> None:
         for start in range(0, len(items), limits.WRITE_OPERATIONS):
             batch = items[start : start + limits.WRITE_OPERATIONS]
+            # Samples that were sent again since another worker took the job stay.
+            await self.lease.advance()
             for item in batch:
                 await LargeValues(self.access.files).delete_of(item)
             await self.destinations.delete(table, list(map(key_of, batch)))

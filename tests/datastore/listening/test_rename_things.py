@@ -24,12 +24,13 @@ from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Table
+from penstock.datastore.table.port import Attributes, Key, Table
 from tests.datastore.audio.sample_library import BOB, add, drift, listener
+from tests.datastore.listening.sample_rules import rule
 from tests.datastore.playlists.sample_playlists import open_session
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import Watch, on_sqlite, walk
-from tests.support.table_interceptors import CutOffTable, InterruptedTable, ProcessDied
+from tests.support.sample_resources import Watch, on_sqlite, walk, without_moto
+from tests.support.table_interceptors import CutOffTable, InterruptedTable, PausedTable, ProcessDied
 
 NOW = "2022-08-10T23:50:00.000Z"
 MBID = "0192f0c1-7b7e-7000-8000-000000000001"
@@ -361,6 +362,55 @@ async def test_a_worker_that_dies_loses_nothing(store: Store, watch: Watch, writ
         "Zed",
     ]
     assert await drift(store.table) == []
+
+
+@without_moto
+async def test_a_worker_that_was_paused_leaves_what_came_after_the_job(
+    store: Store, watch: Watch
+) -> None:
+    session, calls = open_session(store), 0
+    while await pause_renaming(store, session, watch, calls):
+        calls += 1
+    assert calls > 20
+
+
+async def pause_renaming(store: Store, session: Session, watch: Watch, calls: int) -> bool:
+    """Pause a renaming behind so many calls, while another worker ends it and the name comes back.
+
+    Returns False if it did not make as many.
+    """
+    old, other = f"Mill {calls}", f"Windmill {calls}"
+    await add(session.audio, f"a{calls}", "Wheat", old, album="Grain", genres=("Folk",))
+    await star(session, artist(old), 4)
+    mix = await session.playlists.writing.create("Old", rule=rule(artists=(old,)))
+    job = await session.listening.renaming.rename_artist(artist(old)[1], other)
+    made: dict[Key, Attributes] = {}
+
+    async def come_back() -> None:
+        watch.move(LEASE_TIME + timedelta(seconds=1))
+        await store.run_jobs("second")
+        await add(session.audio, f"b{calls}", "Rye", old, album="Grain")
+        await star(session, artist(old), 1)
+        await session.playlists.writing.create("New", rule=rule(artists=(old,)))
+        made.update(await rows_without_jobs(store))
+
+    paused = PausedTable(store.table, come_back, calls=calls)
+    await replace(store, table=paused).run_jobs("first")
+    if paused.left >= 0:
+        return False
+    (ended,) = await find_jobs(store.table, [job.id])
+    assert ended is not None
+    assert ended.state is JobState.DONE
+    standing = (await session.playlists.reading.one(mix.id)).rule
+    assert standing is not None
+    assert standing.filter.artists == (other,)
+    assert await rows_without_jobs(store) == made, f"after {calls} calls"
+    return True
+
+
+async def rows_without_jobs(store: Store) -> dict[Key, Attributes]:
+    rows = await contents(store.table)
+    return {key: row for key, row in rows.items() if not key.pk.startswith(("J:", "JU:"))}
 
 
 @on_sqlite

@@ -9,6 +9,7 @@ import pytest
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.jobs.leases import LEASE_TIME
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.hours import chart_points, reader
 from penstock.datastore.ngsi.hours.abandoned_deletions import WORKER_TIME
@@ -271,6 +272,28 @@ async def test_nothing_is_kept_of_a_span_that_is_being_deleted(world: SinkWorld)
         assert await place.store.run_jobs("w") == 1
         assert await place.sums() == [11, 16]
         assert await place.sums() == [11, 16]
+
+
+@on_sqlite
+async def test_a_worker_that_was_paused_leaves_samples_and_mark_to_the_one_that_goes_on(
+    world: SinkWorld,
+) -> None:
+    async with open_hours(world) as place:
+        await fill(place)
+        place.watch.move(timedelta(seconds=1))
+        session = place.store.open_session(SUPER)
+        job = await session.sample_deletions.begin(CAR, span_of_hours(1, 3))
+
+        async def begin_as_well() -> None:
+            place.watch.move(LEASE_TIME + timedelta(seconds=1))
+            place.held.lose_deletes = True
+            assert await place.store.run_jobs("second") == 0
+
+        hold = place.held.query_hold = Hold()
+        assert await while_held(hold, place.store.run_jobs("first"), begin_as_well) == 0
+        assert place.held.deletes == 2
+        states = await read_states(place.store.table, CAR, 0, 1_000_000)
+        assert list(states.deletions) == [job.id]
 
 
 @on_sqlite
