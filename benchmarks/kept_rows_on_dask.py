@@ -33,7 +33,7 @@ from penstock.datastore.kept_rows.part_list import read_parts
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.store import Store
 from penstock.server.edge.local_files import file_routes
-from penstock.server.runtime.dask_cluster import Cluster
+from penstock.server.runtime.dask.cluster import Cluster
 from tests.datastore.executions.sample_executions import (
     ANN,
     begin_execution,

@@ -25,7 +25,7 @@ from benchmarks.page_tables import (
     show_tables,
 )
 from penstock.datastore.moving.export import MovableStore
-from penstock.datastore.ngsi.table_names import list_every_table
+from penstock.datastore.ngsi.naming.table_names import list_every_table
 from penstock.datastore.table.port import Scan
 from penstock.server.command_line import run
 from penstock.server.runtime.movable_stores import open_movable_store

@@ -30,6 +30,7 @@ from benchmarks.page_tables import (
 from penstock.datastore.clock import Clock
 from penstock.datastore.ngsi.destinations import EmbeddedDestinations, TableItem
 from penstock.datastore.ngsi.events import EntityUpdate
+from penstock.datastore.ngsi.naming.table_names import NamingPlace, table_name
 from penstock.datastore.ngsi.notification import (
     Notification,
     NotificationDefaults,
@@ -46,7 +47,6 @@ from penstock.datastore.ngsi.options import (
 )
 from penstock.datastore.ngsi.rows import Event, items_of
 from penstock.datastore.ngsi.sink import NotificationSink, SinkContext, open_sink
-from penstock.datastore.ngsi.table_names import NamingPlace, table_name
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.instrumentation import MeteredTable, Units

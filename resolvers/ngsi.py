@@ -12,7 +12,7 @@ from penstock.datastore.errors import BadArgument, NotFound, blame_field
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.ngsi.directory import Attribute, Entity, Service, ServicePath
 from penstock.datastore.ngsi.name_encoding import Encoding, decode_components, encode
-from penstock.datastore.ngsi.naming_rules import NamingDocuments
+from penstock.datastore.ngsi.naming.rules import NamingDocuments
 from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.reading.aggregates import Aggregation
 from penstock.datastore.ngsi.reading.charts import MAX_POINTS

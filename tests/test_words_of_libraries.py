@@ -59,7 +59,7 @@ READ_BY: Final = {
     ("server/core/command_output.py", "_describe_failure_of_machine"): _OPERATOR,
     ("server/core/command_output.py", "_describe_file_failure"): _OPERATOR,
     ("server/core/command_output.py", "describe_failure"): _OPERATOR,
-    ("server/runtime/dask_transport.py", "part_failure"): _OPERATOR,
+    ("server/runtime/dask/transport.py", "part_failure"): _OPERATOR,
     ("server/runtime/listeners.py", "_bind"): _OPERATOR,
     ("server/streams/websocket.py", "_closing_for"): _OWN,
     ("transform/header.py", "describe_malformed"): _LOOKED_AT,

@@ -23,7 +23,7 @@ from penstock.datastore.moving.row_lines import encode_row, encode_sample
 from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
 from penstock.datastore.moving.secrets_of_users import SecretCarrier
 from penstock.datastore.ngsi.destinations import Destinations
-from penstock.datastore.ngsi.table_names import list_every_table
+from penstock.datastore.ngsi.naming.table_names import list_every_table
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.table.layout import IMPORT
 from penstock.datastore.table.port import Attributes, Key, Scan, Table, key_of

@@ -29,7 +29,13 @@ from penstock.datastore.ngsi.hours.reader import HourReader
 from penstock.datastore.ngsi.intake.in_flight import SinkBacklog
 from penstock.datastore.ngsi.intake.threads import run_in_notification_thread
 from penstock.datastore.ngsi.large_values import LargeValues
-from penstock.datastore.ngsi.naming_rules import NamingRules, Renamer, load_renamer
+from penstock.datastore.ngsi.naming.rules import NamingRules, Renamer, load_renamer
+from penstock.datastore.ngsi.naming.table_names import (
+    Destination,
+    NamingPlace,
+    list_destinations,
+    table_name,
+)
 from penstock.datastore.ngsi.notification import (
     NotificationHeaders,
     read_format,
@@ -41,12 +47,6 @@ from penstock.datastore.ngsi.reading.charts import ChartReader
 from penstock.datastore.ngsi.reading.latest import LatestReader
 from penstock.datastore.ngsi.reading.positions import PositionReader
 from penstock.datastore.ngsi.reading.series import SeriesReader
-from penstock.datastore.ngsi.table_names import (
-    Destination,
-    NamingPlace,
-    list_destinations,
-    table_name,
-)
 from penstock.datastore.objects.port import Files
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit

@@ -8,11 +8,11 @@ from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import ErrorCode, PenstockError, Unavailable
 from penstock.datastore.ngsi.dead_letters import DeadEvent
 from penstock.datastore.ngsi.events import EntityUpdate, Poison, identity_digest
-from penstock.datastore.ngsi.naming_rules import Renamer
+from penstock.datastore.ngsi.naming.rules import Renamer
+from penstock.datastore.ngsi.naming.table_names import NamingPlace, TableNameRegistry
 from penstock.datastore.ngsi.notification import Notification, read_any_entity
 from penstock.datastore.ngsi.options import SinkOptions
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.ngsi.table_names import NamingPlace, TableNameRegistry
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ from penstock.datastore.ngsi.latest_rows import LatestRows
 from penstock.datastore.ngsi.loading.lanes import DestinationLanes
 from penstock.datastore.ngsi.loading.run_loader import RunLoader
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
-from penstock.datastore.ngsi.naming_rules import load_renamer
+from penstock.datastore.ngsi.naming.rules import load_renamer
+from penstock.datastore.ngsi.naming.table_names import TableNameRegistry
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.options import FOR_EVER, Ack, RetentionTimes, SinkOptions
 from penstock.datastore.ngsi.reading.series import SeriesReader
@@ -48,7 +49,6 @@ from penstock.datastore.ngsi.segments.segment_sweep import sweep_segments
 from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import Segment
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
-from penstock.datastore.ngsi.table_names import TableNameRegistry
 from penstock.datastore.objects.port import LOCAL_BUCKET, Files
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_task, try_once
 from penstock.datastore.table import counters

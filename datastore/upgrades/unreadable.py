@@ -7,7 +7,7 @@ from typing import Any, Final
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.manifest.manifests import manifest_name_of
 from penstock.datastore.manifest.records import Manifest
-from penstock.datastore.ngsi.table_names import Destination
+from penstock.datastore.ngsi.naming.table_names import Destination
 from penstock.datastore.table.items import load, read_all, read_rows, resource_id
 from penstock.datastore.table.layout import DESTINATION, JOB, KINDS, MANIFEST, Row
 from penstock.datastore.table.port import Attributes, Query, Table, key_of

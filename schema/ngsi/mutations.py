@@ -9,7 +9,7 @@ from penstock.datastore.errors import ErrorCode
 from penstock.datastore.jobs.jobs import Job as JobRecord
 from penstock.datastore.ngsi import dead_letters, repository
 from penstock.datastore.ngsi.directory import ServicePath
-from penstock.datastore.ngsi.naming_rules import NamingDocuments
+from penstock.datastore.ngsi.naming.rules import NamingDocuments
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf

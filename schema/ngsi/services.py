@@ -6,9 +6,11 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.ngsi import dead_letters as letter_records
-from penstock.datastore.ngsi import directory, naming_rules, repository, table_names
+from penstock.datastore.ngsi import directory, repository
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.name_encoding import Encoding
+from penstock.datastore.ngsi.naming import rules as naming_rules
+from penstock.datastore.ngsi.naming import table_names
 from penstock.datastore.ngsi.reading.positions import Area, Position
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none

@@ -40,7 +40,7 @@ def row_engine_of(settings: Settings) -> RowEngine:
     if settings.dask is None:
         cores = settings.execution_cores or count_cores()
         return CoreEngine(cores) if cores > 1 else LOCAL_ENGINE
-    engine: RowEngine = import_module("penstock.server.runtime.dask_cluster").Cluster(settings.dask)
+    engine: RowEngine = import_module("penstock.server.runtime.dask.cluster").Cluster(settings.dask)
     return engine
 
 

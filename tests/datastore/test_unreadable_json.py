@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from penstock.datastore.errors import Invalid
-from penstock.datastore.ngsi.name_mappings import read_mappings
-from penstock.datastore.ngsi.naming_rules import read_rules
+from penstock.datastore.ngsi.naming.mappings import read_mappings
+from penstock.datastore.ngsi.naming.rules import read_rules
 from penstock.datastore.unreadable_json import describe_unreadable
 
 CASES = [

@@ -26,10 +26,10 @@ from penstock.datastore.ngsi import (
     counts,
     dead_letters,
     directory,
-    naming_rules,
     repository,
-    table_names,
 )
+from penstock.datastore.ngsi.naming import rules as naming_rules
+from penstock.datastore.ngsi.naming import table_names
 from penstock.datastore.ngsi.reading import aggregates, positions, series
 from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.playlists import records as playlists

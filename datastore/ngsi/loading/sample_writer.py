@@ -11,9 +11,9 @@ from penstock.datastore.errors import LimitExceeded, PenstockError
 from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, TableItem
 from penstock.datastore.ngsi.large_values import LargeValues
+from penstock.datastore.ngsi.naming.table_names import is_table_name
 from penstock.datastore.ngsi.options import ItemLayout
 from penstock.datastore.ngsi.rows import Event, items_of
-from penstock.datastore.ngsi.table_names import is_table_name
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import key_of
 

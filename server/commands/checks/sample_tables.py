@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from penstock.datastore.errors import ForeignTable, PenstockError, RequestRefused
-from penstock.datastore.ngsi.table_names import find_adopted, list_all_tables
+from penstock.datastore.ngsi.naming.table_names import find_adopted, list_all_tables
 from penstock.datastore.table.port import Table
 from penstock.datastore.text import say_count
 from penstock.resolvers.findings import Finding, Findings, fail, ok, warn

@@ -17,8 +17,8 @@ from penstock.datastore.moving.bucket_names import BucketNames, rename_buckets
 from penstock.datastore.moving.export import Export, MovableStore
 from penstock.datastore.moving.import_ import Import, ImportResult
 from penstock.datastore.ngsi.destinations import SampleTable, TableItem
+from penstock.datastore.ngsi.naming.table_names import list_every_table
 from penstock.datastore.ngsi.sink import SinkContext, open_sink
-from penstock.datastore.ngsi.table_names import list_every_table
 from penstock.datastore.objects.port import Credentials, Files, single_chunk
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Item, Key, Put, Scan, key_of

@@ -11,10 +11,10 @@ from penstock.datastore.ngsi.events import EntityUpdate, Json, NotifiedAttribute
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.latest_rows import LatestRows, wanted_entries
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
+from penstock.datastore.ngsi.naming.table_names import NamingPlace, TableNameRegistry
 from penstock.datastore.ngsi.options import ItemLayout, NamingOptions, Persistence
 from penstock.datastore.ngsi.rows import Event, recv_time
 from penstock.datastore.ngsi.run_log import SINK_CALLER
-from penstock.datastore.ngsi.table_names import NamingPlace, TableNameRegistry
 from penstock.datastore.store import Store
 from penstock.datastore.table.commit import commit
 

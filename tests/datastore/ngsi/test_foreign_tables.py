@@ -20,11 +20,11 @@ from penstock.datastore.ngsi.destinations import FailureKind
 from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.large_values import FOLDER, LargeValues
+from penstock.datastore.ngsi.naming.table_names import adopted_name
 from penstock.datastore.ngsi.options import ItemLayout
 from penstock.datastore.ngsi.reading.series import ALL_TIMES, Sample, attribute_columns
 from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.rows import items_of
-from penstock.datastore.ngsi.table_names import adopted_name
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.store import Store
 from penstock.datastore.table import limits

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.ngsi.naming.table_names import NamingPlace, TableNameRegistry, adopted_name
 from penstock.datastore.ngsi.options import NamingOptions
-from penstock.datastore.ngsi.table_names import NamingPlace, TableNameRegistry, adopted_name
 from penstock.resolvers.findings import Severity
 from penstock.server.command_line import run
 from penstock.server.commands.checks.sample_tables import judge_sample_tables

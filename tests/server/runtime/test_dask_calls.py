@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-calls = pytest.importorskip("penstock.server.runtime.dask_calls", reason="penstock[dask]")
+calls = pytest.importorskip("penstock.server.runtime.dask.calls", reason="penstock[dask]")
 
 
 @dataclass

@@ -18,7 +18,7 @@ from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
-from penstock.server.runtime.dask_transport import PartFailed
+from penstock.server.runtime.dask.transport import PartFailed
 from penstock.transform.csv_records import RecordSpan
 from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.outcome import RowCounts
@@ -50,9 +50,9 @@ from tests.support.sample_resources import SUPER, USA, Watch, create_groups, on_
 
 pytestmark = pytest.mark.runs_together("cluster")
 
-cluster = pytest.importorskip("penstock.server.runtime.dask_cluster", reason="penstock[dask]")
-parts = pytest.importorskip("penstock.server.runtime.dask_tasks")
-calls = pytest.importorskip("penstock.server.runtime.dask_calls")
+cluster = pytest.importorskip("penstock.server.runtime.dask.cluster", reason="penstock[dask]")
+parts = pytest.importorskip("penstock.server.runtime.dask.tasks")
+calls = pytest.importorskip("penstock.server.runtime.dask.calls")
 
 __all__ = [
     "files",

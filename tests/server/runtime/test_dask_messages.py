@@ -4,9 +4,9 @@ import pickle
 
 import pytest
 
-from penstock.server.runtime import dask_transport
-from penstock.server.runtime.dask_tasks import survey
-from penstock.server.runtime.dask_transport import (
+from penstock.server.runtime.dask import transport
+from penstock.server.runtime.dask.tasks import survey
+from penstock.server.runtime.dask.transport import (
     PartFailed,
     SourceUrl,
     open_call,
@@ -20,7 +20,7 @@ def test_a_call_is_made_where_it_is_opened() -> None:
 
 
 def test_a_failure_of_a_part_is_raised_by_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_transport, "PAUSE", 0.0)
+    monkeypatch.setattr(transport, "PAUSE", 0.0)
     answer = open_call(pack_call(survey, SourceUrl("http://127.0.0.1:9"), 0, 1))
     with pytest.raises(PartFailed, match="A machine of the cluster cannot read a file"):
         unpack_result(answer)

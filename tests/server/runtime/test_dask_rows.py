@@ -45,10 +45,10 @@ from tests.support.table_interceptors import InterceptedTable, ProcessDied
 
 pytestmark = pytest.mark.runs_together("cluster")
 
-cluster = pytest.importorskip("penstock.server.runtime.dask_cluster", reason="penstock[dask]")
-rows = pytest.importorskip("penstock.server.runtime.dask_rows")
-transport = pytest.importorskip("penstock.server.runtime.dask_transport")
-uploads = pytest.importorskip("penstock.server.runtime.dask_uploads")
+cluster = pytest.importorskip("penstock.server.runtime.dask.cluster", reason="penstock[dask]")
+rows = pytest.importorskip("penstock.server.runtime.dask.rows")
+transport = pytest.importorskip("penstock.server.runtime.dask.transport")
+uploads = pytest.importorskip("penstock.server.runtime.dask.uploads")
 pieces = pytest.importorskip("penstock.datastore.kept_rows.output_pieces")
 
 __all__ = [

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from penstock.datastore.executions.workers.row_engine import STEP_BYTES
-from penstock.server.runtime import dask_transport
-from penstock.server.runtime.dask_transport import ATTEMPTS, PartFailed, SourceUrl, fetch_range
+from penstock.server.runtime.dask import transport
+from penstock.server.runtime.dask.transport import ATTEMPTS, PartFailed, SourceUrl, fetch_range
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 
 DATA = bytes(range(256)) * (3 * STEP_BYTES // 256)
@@ -17,7 +17,7 @@ DATA = bytes(range(256)) * (3 * STEP_BYTES // 256)
 
 @pytest.fixture(autouse=True)
 def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_transport, "PAUSE", 0.0)
+    monkeypatch.setattr(transport, "PAUSE", 0.0)
 
 
 class Serving:
@@ -120,7 +120,7 @@ HEAD = b"HTTP/1.1 206 X\r\nTransfer-Encoding: chunked\r\n\r\n"
 async def test_an_answer_without_end_ends_at_its_bytes(
     monkeypatch: pytest.MonkeyPatch, endless: bytes, words: str
 ) -> None:
-    monkeypatch.setattr(dask_transport, "ATTEMPTS", 1)
+    monkeypatch.setattr(transport, "ATTEMPTS", 1)
     head, _, rest = endless.partition(HEAD)
 
     async def send(_: Request, connection: Connection) -> None:
@@ -135,9 +135,9 @@ async def test_an_answer_without_end_ends_at_its_bytes(
 
 
 async def test_a_file_that_comes_too_slowly_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_transport, "ATTEMPTS", 1)
-    monkeypatch.setattr(dask_transport, "SPARE_SECONDS", 0.0)
-    monkeypatch.setattr(dask_transport, "LEAST_PACE", 10**12)
+    monkeypatch.setattr(transport, "ATTEMPTS", 1)
+    monkeypatch.setattr(transport, "SPARE_SECONDS", 0.0)
+    monkeypatch.setattr(transport, "LEAST_PACE", 10**12)
 
     async def send(_: Request, connection: Connection) -> None:
         await connection.send(b"HTTP/1.1 206 X\r\nContent-Length: 1000\r\n\r\n")

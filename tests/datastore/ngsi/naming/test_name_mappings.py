@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import Invalid
-from penstock.datastore.ngsi.name_mappings import Mapper, read_mappings
-from penstock.datastore.ngsi.naming_rules import Grouper, Renamer, read_rules
+from penstock.datastore.ngsi.naming.mappings import Mapper, read_mappings
+from penstock.datastore.ngsi.naming.rules import Grouper, Renamer, read_rules
+from penstock.datastore.ngsi.naming.table_names import NamingPlace, table_name
 from penstock.datastore.ngsi.options import DataModel, NamingOptions
-from penstock.datastore.ngsi.table_names import NamingPlace, table_name
 
 CAR = NamingPlace("vehicles", "/4wheels", "car1", "car")
 

@@ -11,9 +11,9 @@ from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.work import FORMULA_CHARACTERS
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, NotFound, NotPermitted, RateLimited
-from penstock.datastore.ngsi import naming_rules
-from penstock.datastore.ngsi.naming_rules import NamingDocuments, NamingRules, load_renamer
-from penstock.datastore.ngsi.patterns import Pattern, compile_pattern
+from penstock.datastore.ngsi.naming import rules as naming_rules
+from penstock.datastore.ngsi.naming.patterns import Pattern, compile_pattern
+from penstock.datastore.ngsi.naming.rules import NamingDocuments, NamingRules, load_renamer
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.table.port import Table
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld

@@ -8,13 +8,13 @@ import pytest
 
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.name_encoding import Encoding
-from penstock.datastore.ngsi.options import DataModel, LongNames, NamingOptions
-from penstock.datastore.ngsi.table_names import (
+from penstock.datastore.ngsi.naming.table_names import (
     Destination,
     NamingPlace,
     TableNameRegistry,
     list_destinations,
 )
+from penstock.datastore.ngsi.options import DataModel, LongNames, NamingOptions
 from penstock.datastore.table.port import Table
 from tests.support.sample_resources import walk
 

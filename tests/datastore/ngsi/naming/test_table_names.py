@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.name_encoding import Encoding
-from penstock.datastore.ngsi.options import DataModel, LongNames, NamingOptions
-from penstock.datastore.ngsi.table_names import (
+from penstock.datastore.ngsi.naming.table_names import (
     NamingPlace,
     is_table_name,
     table_name,
     unambiguous_name,
 )
+from penstock.datastore.ngsi.options import DataModel, LongNames, NamingOptions
 
 BY_ENTITY = NamingOptions()
 BY_PATH = NamingOptions(data_model=DataModel.BY_SERVICE_PATH)

@@ -27,10 +27,10 @@ from penstock.datastore.kept_rows.write_part import (
     require_unique_keys,
 )
 from penstock.datastore.objects.port import OBJECT_BYTES, Files, UploadForm, require_size
-from penstock.server.runtime.dask_calls import URL_SECONDS, ClusterCalls, sign_source
-from penstock.server.runtime.dask_row_tasks import RowsOrder, write_rows
-from penstock.server.runtime.dask_tasks import installed_version
-from penstock.server.runtime.dask_transport import SourceUrl
+from penstock.server.runtime.dask.calls import URL_SECONDS, ClusterCalls, sign_source
+from penstock.server.runtime.dask.row_tasks import RowsOrder, write_rows
+from penstock.server.runtime.dask.tasks import installed_version
+from penstock.server.runtime.dask.transport import SourceUrl
 
 ROWS: Final = "parquet"
 KEYS: Final = "keys"

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.ngsi.patterns import PatternError, compile_pattern
-from penstock.datastore.ngsi.table_names import NamingPlace
+from penstock.datastore.ngsi.naming.patterns import PatternError, compile_pattern
+from penstock.datastore.ngsi.naming.table_names import NamingPlace
 from penstock.datastore.unreadable_json import describe_unreadable
 
 MAX_BYTES: Final = 256 * 1024

@@ -31,16 +31,16 @@ from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.write_part import PartOfOutput
 from penstock.datastore.objects.port import Files, regroup_blocks, require_size
 from penstock.datastore.records import ReferenceDataset
-from penstock.server.runtime.dask_calls import ClusterCalls, sign_source
-from penstock.server.runtime.dask_rows import SpreadRows
-from penstock.server.runtime.dask_tasks import (
+from penstock.server.runtime.dask.calls import ClusterCalls, sign_source
+from penstock.server.runtime.dask.rows import SpreadRows
+from penstock.server.runtime.dask.tasks import (
     ProgramRecipe,
     TableFile,
     installed_version,
     survey,
     transform,
 )
-from penstock.server.runtime.dask_transport import PartFailed, SourceUrl
+from penstock.server.runtime.dask.transport import PartFailed, SourceUrl
 from penstock.server.runtime.joined_parts import JoinedCounts
 from penstock.transform.csv_records import PartSurvey, RecordSpan, record_spans, surveyed_encoding
 from penstock.transform.csv_transform import CsvTransform, PartContext

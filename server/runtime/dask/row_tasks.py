@@ -20,9 +20,9 @@ from penstock.datastore.kept_rows.write_part import (
 )
 from penstock.datastore.objects.port import UploadForm
 from penstock.datastore.scratch_folders import scratch_folder
-from penstock.server.runtime.dask_tasks import require_version
-from penstock.server.runtime.dask_transport import PartFailed, SourceUrl, fetch_range
-from penstock.server.runtime.dask_uploads import send_file
+from penstock.server.runtime.dask.tasks import require_version
+from penstock.server.runtime.dask.transport import PartFailed, SourceUrl, fetch_range
+from penstock.server.runtime.dask.uploads import send_file
 from penstock.transform.plan import TransformPlan
 from penstock.transform.row_identity import RowIdentity
 

@@ -15,7 +15,7 @@ from penstock.datastore.executions.workers.row_engine import EngineStep
 from penstock.datastore.records import DatasetContent
 from penstock.datastore.scratch_folders import scratch_folder
 from penstock.formula.core.datasets import KeyedRows
-from penstock.server.runtime.dask_transport import PartFailed, SourceUrl, fetch_range
+from penstock.server.runtime.dask.transport import PartFailed, SourceUrl, fetch_range
 from penstock.transform.csv_parts import transform_blocks
 from penstock.transform.csv_records import PartSurvey, RecordSpan
 from penstock.transform.csv_transform import CsvTransform, PartContext

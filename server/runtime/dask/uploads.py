@@ -5,7 +5,7 @@ from pathlib import Path
 
 from penstock.datastore.objects.port import UploadForm
 from penstock.server.core.http_client import PacedReading, open_blocking_client
-from penstock.server.runtime.dask_transport import (
+from penstock.server.runtime.dask.transport import (
     AROUND,
     ATTEMPTS,
     LEAST_PACE,

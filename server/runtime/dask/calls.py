@@ -10,7 +10,7 @@ from uuid import uuid4
 from distributed import Client, Future
 
 from penstock.datastore.objects.port import Files
-from penstock.server.runtime.dask_transport import SourceUrl, open_call, pack_call, unpack_result
+from penstock.server.runtime.dask.transport import SourceUrl, open_call, pack_call, unpack_result
 
 FEWEST_AHEAD: Final = 4
 URL_SECONDS: Final = 24 * 3600

@@ -15,11 +15,11 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import formula_units
 from penstock.datastore.errors import BadArgument, FieldProblem, Invalid, NotFound, NotPermitted
 from penstock.datastore.formulas.threads import run_in_formula_thread
-from penstock.datastore.ngsi.name_mappings import MAX_BYTES, Mapper, NameMappings, read_mappings
+from penstock.datastore.ngsi.naming.mappings import MAX_BYTES, Mapper, NameMappings, read_mappings
+from penstock.datastore.ngsi.naming.patterns import PatternError, compile_pattern
+from penstock.datastore.ngsi.naming.table_names import NamingPlace
 from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.options import SinkOptions
-from penstock.datastore.ngsi.patterns import PatternError, compile_pattern
-from penstock.datastore.ngsi.table_names import NamingPlace
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.table.layout import NAMING_RULES
 from penstock.datastore.table.port import Item, Table, Update, key_of

@@ -1,0 +1,1 @@
+"""The names of destinations: rules, mappings and the registry."""

@@ -1,0 +1,1 @@
+"""Dask: the rows of executions on the machines of a cluster."""
