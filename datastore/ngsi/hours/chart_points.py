@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.directory import Attribute
+from penstock.datastore.ngsi.hours.hour_reading import HourReading
 from penstock.datastore.ngsi.hours.kept_hours import HOURS, MINUTES
-from penstock.datastore.ngsi.hours.reader import HourReader, HourReading
+from penstock.datastore.ngsi.hours.reader import HourReader
 from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.ngsi.reading.downsampling import (
     Downsampling,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from penstock.datastore.ngsi.hours import reader
+from penstock.datastore.ngsi.hours import day_keeper, paid_samples, reader
 
 
 @pytest.fixture(autouse=True)
 def keep_every_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "KEPT_SAMPLES", 1)
-    monkeypatch.setattr(reader, "WHOLE_PAGE", 1)
+    monkeypatch.setattr(day_keeper, "KEPT_SAMPLES", 1)
+    monkeypatch.setattr(paid_samples, "WHOLE_PAGE", 1)
     monkeypatch.setattr(reader, "FIRST_PAGE", 1)

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.ngsi.hours import reader
+from penstock.datastore.ngsi.hours import day_keeper, hour_reading, reader
 from penstock.datastore.ngsi.hours.kept_hours import KeptDay
 from penstock.datastore.ngsi.reading import charts
 from penstock.datastore.ngsi.reading.aggregates import Aggregation
@@ -33,7 +33,7 @@ def count_very_many(_: KeptDay) -> int:
 async def place(world: SinkWorld, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HourWorld]:
     """A car whose hours are kept, and which has more samples than a reading of samples may read."""
     monkeypatch.setattr(reader, "FIRST_PAGE", 2)
-    monkeypatch.setattr(reader, "KEPT_SAMPLES", 1)
+    monkeypatch.setattr(day_keeper, "KEPT_SAMPLES", 1)
     async with open_hours(world) as place:
         for number, second in enumerate(SECONDS):
             await place.send(BEGIN + timedelta(seconds=second), number * (-1) ** number)
@@ -45,7 +45,7 @@ async def place(world: SinkWorld, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
 
 
 def refuse_edges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "READ_EDGES", {60: 0, 3600: 0})
+    monkeypatch.setattr(hour_reading, "READ_EDGES", {60: 0, 3600: 0})
 
 
 def rounded_counts(width: int, part: int) -> list[tuple[str, int]]:
@@ -62,7 +62,7 @@ def rounded_counts(width: int, part: int) -> list[tuple[str, int]]:
 async def test_periods_of_any_length_are_exact_by_the_samples_where_they_end(
     place: HourWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "READ_EDGES", {60: 10_000, 3600: 10_000})
+    monkeypatch.setattr(hour_reading, "READ_EDGES", {60: 10_000, 3600: 10_000})
     for span in (TimeSpan(), TimeSpan(hour(0), hour(25.5))):
         for width in (61, 90, 100, 333, 3601, 5000, 86_401):
             for method in SIMPLE:
@@ -119,6 +119,6 @@ async def test_samples_where_periods_end_are_read_up_to_the_most(
 ) -> None:
     monkeypatch.setattr(charts, "MAX_SAMPLES", 1)
     how = Aggregation(Method.SUM, Width(90))
-    monkeypatch.setattr(reader, "READ_EDGES", {60: 10_000})
+    monkeypatch.setattr(hour_reading, "READ_EDGES", {60: 10_000})
     with pytest.raises(LimitExceeded, match="samples of a span"):
         await place.aggregate(how)

@@ -18,7 +18,7 @@ from penstock.datastore.ngsi.catalog import Catalog, EntityName
 from penstock.datastore.ngsi.destinations import TableItem
 from penstock.datastore.ngsi.directory import Attribute, Directory
 from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
-from penstock.datastore.ngsi.hours import kept_hours
+from penstock.datastore.ngsi.hours import day_keeper, kept_hours, paid_samples
 from penstock.datastore.ngsi.hours import reader as hour_reader
 from penstock.datastore.ngsi.hours.busy_hours import BusyHours
 from penstock.datastore.ngsi.hours.generations import HourDeletion, HourOfEvents
@@ -48,8 +48,9 @@ BY_DAY = Aggregation(Method.AVG, Period.DAY)
 
 @pytest.fixture(autouse=True)
 def keep_full_days(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("KEPT_SAMPLES", 100), ("FIRST_PAGE", 200), ("WHOLE_PAGE", 1000)):
-        monkeypatch.setattr(hour_reader, name, value)
+    monkeypatch.setattr(day_keeper, "KEPT_SAMPLES", 100)
+    monkeypatch.setattr(hour_reader, "FIRST_PAGE", 200)
+    monkeypatch.setattr(paid_samples, "WHOLE_PAGE", 1000)
 
 
 async def store_month(world: SinkWorld) -> Attribute:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.ngsi.destinations import EmbeddedDestinations
-from penstock.datastore.ngsi.hours import reader
+from penstock.datastore.ngsi.hours import day_keeper, paid_samples, reader
 from penstock.datastore.ngsi.options import BatchingOptions, ItemLayout, Persistence, SinkOptions
 from penstock.datastore.ngsi.reading.aggregates import Aggregation
 from penstock.datastore.ngsi.reading.periods import Period, Width
@@ -136,8 +136,8 @@ def test_aggregates_by_kept_hours_are_those_of_a_model(
     options: SinkOptions, steps: Sequence[Step]
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(reader, "KEPT_SAMPLES", 1)
-        patched.setattr(reader, "WHOLE_PAGE", 2)
+        patched.setattr(day_keeper, "KEPT_SAMPLES", 1)
+        patched.setattr(paid_samples, "WHOLE_PAGE", 2)
         patched.setattr(reader, "FIRST_PAGE", 2)
         asyncio.run(run_history(options, steps))
 
