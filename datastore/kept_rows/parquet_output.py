@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.write_part import (
@@ -36,6 +38,7 @@ class ParquetOutput:
 
         Raises Unavailable.
         """
+        plan = _name_apart(plan)
         types = output_types(plan)
         with self.engine.scratch_files(".csv", ".parquet") as (text, made):
             await copy_to_disk(self.files, source, text)
@@ -43,6 +46,25 @@ class ParquetOutput:
             await self.engine.write(write, user)
             await self.files.write(target, read_local(made), content_type=PARQUET)
             return made.stat().st_size
+
+
+def _name_apart(plan: TransformPlan) -> TransformPlan:
+    """Name columns by their position whose names differ from others in letter case only.
+
+    Readers of Parquet, and the engine, take these for one. Keys differ in more than that.
+    """
+    taken = {step.name.casefold() for step in plan.steps if step.key is not None}
+    steps = []
+    for place, step in enumerate(plan.steps):
+        name = step.name
+        if step.key is None:
+            if name.casefold() in taken:
+                name = f"output {place}"
+            while name.casefold() in taken:
+                name += "'"
+            taken.add(name.casefold())
+        steps.append(replace(step, name=name))
+    return replace(plan, steps=tuple(steps))
 
 
 def _write_file(

@@ -166,3 +166,39 @@ async def test_a_number_that_is_no_moment_leaves_its_column_as_texts(
     path.write_bytes(found)
     rows = duckdb.connect().execute(f"SELECT typeof(time), time FROM '{path}'").fetchall()
     assert rows == [("VARCHAR", "0"), ("VARCHAR", f"{Decimal(time):f}")]
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        ((None, "A", "a"), ["A", "output 1"]),
+        ((None, "A", "\u00e9", "\u00c9", "A "), ["A", "\u00e9", "output 2", "A "]),
+        (("a", "A", "Output 1"), ["a", "output 1", "output 2"]),
+        ((None, "OUTPUT 1", "Output 1'", "x", "X"), ["OUTPUT 1", "Output 1'", "x", "output 3"]),
+        ((None, "OUTPUT 2", "x", "X"), ["OUTPUT 2", "x", "output 2'"]),
+    ],
+)
+async def test_names_that_differ_in_letter_case_only_are_told_apart(
+    store: Store, names: tuple[str | None, ...], columns: list[str], tmp_path: Path
+) -> None:
+    await create_groups(store)
+    key, *labels = names
+    outputs = [Output(index=0, label=label, type=ValueType.NUMBER) for label in labels]
+    if key is not None:
+        outputs.insert(0, Output(index=0, key=key, type=ValueType.NUMBER))
+    transformer = Transformer(
+        parameters=(Parameter(index=0, key="x", type=ValueType.NUMBER),),
+        transforms=tuple(
+            Transform(index=n, formula=f":x + {n}", outputs=(output,))
+            for n, output in enumerate(outputs)
+        ),
+    )
+    pipeline = await pipeline_in(store, name="Plain", transformer=transformer)
+    over = await finished_execution(store, pipeline, b"x\n7\n", output_format=PARQUET)
+    assert over.state == "success"
+    path = tmp_path / "read.parquet"
+    path.write_bytes(await read_content(store.files, parquet_key(over)) or b"")
+    found = duckdb.connect().execute(f"SELECT * FROM '{path}'")
+    assert [name for name, *_ in found.description or ()] == columns
+    assert found.fetchall() == [tuple(Decimal(7 + n) for n in range(len(columns)))]
