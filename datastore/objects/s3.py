@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterable, Sequence
 from contextlib import AsyncExitStack, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,6 +23,13 @@ from penstock.datastore.objects.port import (
     SocketFactory,
     Stat,
     UploadForm,
+)
+from penstock.datastore.objects.s3_answers import (
+    check_content,
+    check_progress,
+    check_range,
+    read_fact,
+    unreadable_answer,
 )
 from penstock.datastore.objects.s3_client import (
     BucketLocation,
@@ -157,25 +163,22 @@ class S3Files:
             head = await self._call("head_object", Key=key)
         except NotFound:
             return None
-        try:
-            return Stat(
-                head["ContentLength"], head["ContentType"], head["ETag"], head["LastModified"]
-            )
-        except KeyError as error:
-            raise _unreadable_answer() from error
+        names = ("ContentLength", "ContentType", "ETag", "LastModified")
+        size, content_type, etag, modified = (read_fact(head, name) for name in names)
+        return Stat(size, content_type, etag, modified)
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         port.check_key(key)
         port.check_bounds(start, end)
-        answer = await self._begin_read(key, start, end, {})
-        if answer is not None and "ETag" not in answer:
-            raise _unreadable_answer()
-        pinned = {"IfMatch": answer["ETag"]} if answer else {}
+        etag = None
+        answer = await self._begin_read(key, start, end, etag)
         attempts, pace = self._new_attempts(), _Pace(self._patience.call_seconds)
         while answer is not None:
             before = start
             try:
                 async with answer["Body"]:
+                    etag = check_content(answer, etag)
+                    check_range(answer, start, end)
                     async for chunk in pace.follow(answer["Body"]):
                         start += len(chunk)
                         yield chunk
@@ -184,7 +187,7 @@ class S3Files:
                 if start > before:
                     attempts = self._new_attempts()
                 await attempts.pause(error)
-            answer = await self._begin_read(key, start, end, pinned)
+            answer = await self._begin_read(key, start, end, etag)
 
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
         port.check_key(key)
@@ -194,7 +197,7 @@ class S3Files:
         if len(first) == PART_BYTES:
             return await MultipartUpload(self._call, key).write(first, parts, content_type)
         done = await self._call("put_object", Key=key, Body=first, ContentType=content_type)
-        etag: str = done["ETag"]
+        etag: str = read_fact(done, "ETag")
         return etag
 
     async def drop_unfinished(self, key: str) -> None:
@@ -210,11 +213,15 @@ class S3Files:
         origin = {"Bucket": self.bucket, "Key": source}
         pinned = {} if etag is None else {"CopySourceIfMatch": etag}
         try:
-            await self._call("copy_object", COPY_SECONDS, Key=target, CopySource=origin, **pinned)
+            done = await self._call(
+                "copy_object", COPY_SECONDS, Key=target, CopySource=origin, **pinned
+            )
         except RequestRefused as refused:
             if refused.code == "PreconditionFailed":
                 raise port.FileReplaced("The file was replaced while it was copied.") from refused
             raise
+        # A gateway may say 200 before the store has answered.
+        read_fact(done, "CopyObjectResult", "ETag")
 
     async def refuse_uploads(self, key: str) -> None:
         """Do nothing: a form of S3 stays valid until it expires, whatever its conditions are."""
@@ -259,11 +266,14 @@ class S3Files:
             last = entries[-1].key if entries else after
             most = limit - len(entries)
             page = await self._call("list_objects_v2", Prefix=prefix, StartAfter=last, MaxKeys=most)
-            more, contents = page["IsTruncated"], page.get("Contents", ())
+            more, contents = read_fact(page, "IsTruncated"), page.get("Contents", ())
             if len(contents) > most:
                 raise Unavailable("The bucket lists more than it was asked for.")
-            found = [FileEntry(each["Key"], each["Size"], each["ETag"]) for each in contents]
-            _check_progress(last, [entry.key for entry in found], more=more)
+            found = [
+                FileEntry(*(read_fact(each, name) for name in ("Key", "Size", "ETag")))
+                for each in contents
+            ]
+            check_progress(last, [entry.key for entry in found], more=more)
             entries += found
         return tuple(entries)
 
@@ -276,12 +286,12 @@ class S3Files:
         while len(folders) < limit:
             # Files between the folders count in a page, so that one may hold no folder.
             page = await self._call("list_objects_v2", Prefix=prefix, Delimiter="/", **place)
-            found = [each["Prefix"] for each in page.get("CommonPrefixes", ())]
-            _check_progress(folders[-1] if folders else after, found, more=False)
+            found = [read_fact(each, "Prefix") for each in page.get("CommonPrefixes", ())]
+            check_progress(folders[-1] if folders else after, found, more=False)
             folders += found
-            if not page["IsTruncated"]:
+            if not read_fact(page, "IsTruncated"):
                 break
-            token = page["NextContinuationToken"]
+            token = read_fact(page, "NextContinuationToken")
             if place.get("ContinuationToken") == token:
                 raise Unavailable("The pages of the bucket's list do not follow one another.")
             place = {"ContinuationToken": token}
@@ -306,12 +316,16 @@ class S3Files:
             raise
         except ValueError as error:
             # A time or a number that is none; the library does not say so in one way.
-            raise _unreadable_answer() from error
+            raise unreadable_answer() from error
 
     async def _begin_read(
-        self, key: str, start: int, end: int | None, pinned: dict[str, str]
+        self, key: str, start: int, end: int | None, etag: str | None
     ) -> dict[str, Any] | None:
-        """Begin to read; None where no byte of the file lies in the range."""
+        """Begin to read; None where no byte of the file lies in the range.
+
+        With an entity tag, raises FileReplaced if the store says that the file has another one.
+        """
+        pinned = {} if etag is None else {"IfMatch": etag}
         if start == end:
             await self._call("head_object", Key=key, **pinned)
             return None
@@ -327,16 +341,6 @@ class S3Files:
                 raise port.FileReplaced("The file was replaced while it was read.") from refused
             raise
         return answer
-
-
-def _unreadable_answer() -> Unavailable:
-    return Unavailable("The store of files gives answers that are none of S3.")
-
-
-def _check_progress(after: str, keys: Sequence[str], *, more: bool) -> None:
-    """Raise Unavailable for a page that does not get further; such a list would never end."""
-    if (more and not keys) or any(key <= before for before, key in pairwise((after, *keys))):
-        raise Unavailable("The pages of the bucket's list do not follow one another.")
 
 
 def _parse_signature_time(text: str) -> datetime:

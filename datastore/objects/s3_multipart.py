@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.objects.port import Chunks
+from penstock.datastore.objects.s3_answers import read_fact
 
 PART_BYTES = 8 * 1024 * 1024
 
@@ -30,7 +31,7 @@ class MultipartUpload:
         beginning = asyncio.ensure_future(begin)
         try:
             started = await asyncio.shield(beginning)
-            upload = {"Key": self._key, "UploadId": started["UploadId"]}
+            upload = {"Key": self._key, "UploadId": read_fact(started, "UploadId")}
             parts = [await self._send_part(upload, 1, first)]
             async for block in rest:
                 parts.append(await self._send_part(upload, len(parts) + 1, block))
@@ -42,7 +43,7 @@ class MultipartUpload:
             with suppress(Exception):
                 await asyncio.shield(self._abort(beginning))
             raise
-        etag: str = done["ETag"]
+        etag: str = read_fact(done, "ETag")
         return etag
 
     async def _abort(self, beginning: Awaitable[dict[str, str]]) -> None:
@@ -52,7 +53,7 @@ class MultipartUpload:
 
     async def _send_part(self, upload: dict[str, str], number: int, block: bytes) -> dict[str, Any]:
         part = await self._continue("upload_part", **upload, PartNumber=number, Body=block)
-        return {"ETag": part["ETag"], "PartNumber": number}
+        return {"ETag": read_fact(part, "ETag"), "PartNumber": number}
 
     async def _continue(self, name: str, /, **arguments: object) -> Any:
         """Send a call about the upload; Unavailable if the store knows it no more.

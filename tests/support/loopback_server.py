@@ -29,6 +29,12 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+def content_range(request: Request, size: int) -> str:
+    """The `Content-Range` of an answer with the bytes that are asked for, of so many."""
+    first, _, last = request.headers["range"].removeprefix("bytes=").partition("-")
+    return f"bytes {first}-{min(int(last or size), size - 1)}/{size}"
+
+
 class Connection:
     """One client's connection, on which the server may also misbehave."""
 

@@ -25,7 +25,7 @@ from tests.datastore.audio.test_unusable_endpoints import (
     serve,
     store,
 )
-from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request, content_range
 from tests.support.patience import HUNG_SECONDS
 from tests.support.stores import REGION
 
@@ -244,7 +244,8 @@ class GrowingBucket:
         elif request.method == "HEAD":
             await connection.answer(Answer(200, b"", {**HEAD, "Content-Length": "5"}))
         else:
-            await connection.answer(Answer(206, b"words", HEAD))
+            told = {"Content-Range": content_range(request, 5)}
+            await connection.answer(Answer(206, b"words", HEAD | told))
 
 
 async def test_a_list_that_grows_behind_what_was_counted_ends_its_import(

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 from urllib.parse import parse_qs
@@ -19,7 +20,7 @@ from penstock.datastore.table.pages import Window
 from tests.datastore.audio.sample_library import listener
 from tests.datastore.audio.test_hostile_buckets import HEAD, entry, job_of, listing
 from tests.datastore.audio.test_unusable_endpoints import KEYS, ONE_FAILURE, store
-from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request, content_range
 from tests.support.patience import HUNG_SECONDS
 from tests.support.stores import REGION
 
@@ -44,8 +45,12 @@ class Bucket:
         self.targets.append(request.target)
         if "list-type" in request.target:
             await connection.answer(Answer(200, self._list(request.target).encode()))
+        elif request.method == "HEAD":
+            await connection.answer(self._head)
         else:
-            await connection.answer(self._head if request.method == "HEAD" else self._content)
+            told = content_range(request, int(self._head.headers["Content-Length"]))
+            headers = {"Content-Range": told, **self._content.headers}
+            await connection.answer(replace(self._content, headers=headers))
 
     def _list(self, target: str) -> str:
         (after,) = parse_qs(target.partition("?")[2]).get("start-after", [""])

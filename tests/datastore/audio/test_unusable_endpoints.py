@@ -19,7 +19,7 @@ from penstock.datastore.objects.port import Credentials
 from penstock.datastore.objects.s3_client import Patience
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import library_rows, listener
-from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request, content_range
 from tests.support.server_process import free_port
 from tests.support.stores import REGION, open_table
 
@@ -206,7 +206,8 @@ async def test_a_bucket_that_drips_is_given_up(
                 b"Last-Modified: Wed, 10 Aug 2022 23:55:20 GMT\r\nContent-Length: 9000\r\n\r\n"
             )
             return
-        wire._writer.write(b'HTTP/1.1 206 Partial\r\nETag: "e"\r\nContent-Length: 9000\r\n\r\n')
+        told = f"Content-Range: {content_range(request, 9000)}\r\nContent-Length: 9000\r\n\r\n"
+        wire._writer.write(b'HTTP/1.1 206 Partial\r\nETag: "e"\r\n' + told.encode())
         for _ in range(9000):
             wire._writer.write(b"x")
             await asyncio.sleep(0.05)

@@ -1,0 +1,54 @@
+"""The facts in an answer of S3, or of a store in its place, which may leave them out."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.objects.port import FileReplaced
+
+_RANGE: Final = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)", re.ASCII)
+
+
+def unreadable_answer() -> Unavailable:
+    return Unavailable("The store of files gives answers that are none of S3.")
+
+
+def read_fact(answer: Mapping[str, Any], *names: str) -> Any:
+    """Read a value, in the values before; raises Unavailable if the answer lacks it."""
+    found: Any = answer
+    for name in names:
+        if not isinstance(found, Mapping) or name not in found:
+            raise unreadable_answer()
+        found = found[name]
+    return found
+
+
+def check_progress(after: str, keys: Sequence[str], *, more: bool) -> None:
+    """Raise Unavailable for a page that does not get further; such a list would never end."""
+    if (more and not keys) or any(key <= before for before, key in pairwise((after, *keys))):
+        raise Unavailable("The pages of the bucket's list do not follow one another.")
+
+
+def check_range(answer: Mapping[str, Any], start: int, end: int | None) -> None:
+    """Raise Unavailable for an answer that has other bytes than those from `start` to `end`.
+
+    A store that ignores what it does not know sends the whole file.
+    """
+    if not start and end is None:
+        return
+    found = _RANGE.fullmatch(str(read_fact(answer, "ContentRange")))
+    if found is None:
+        raise unreadable_answer()
+    first, last, size = map(int, found.groups())
+    if (first, last + 1) != (start, size if end is None else min(end, size)):
+        raise unreadable_answer()
+
+
+def check_content(answer: Mapping[str, Any], etag: str | None) -> str:
+    """Return the entity tag; raises FileReplaced if it is not the one that was asked for."""
+    found = str(read_fact(answer, "ETag"))
+    if etag is not None and found != etag:
+        raise FileReplaced("The file was replaced while it was read.")
+    return found
