@@ -31,7 +31,7 @@ from penstock.datastore.listening.library_sweep import sweep_libraries
 from penstock.datastore.listening.rename_things import rename_things
 from penstock.datastore.manifest.lists import TroubledManifests, find_troubled_manifests
 from penstock.datastore.ngsi.retention.sample_deletion import delete_samples
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.player_passwords import (
     SealedPassword,

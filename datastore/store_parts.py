@@ -19,7 +19,8 @@ from penstock.datastore.jobs.jobs import Job, job_report
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.ngsi.repository import SinkAccess
-from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import Files
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.table.counters import SHARDS
 from penstock.datastore.table.instrumentation import WatchBatch, watch_nothing

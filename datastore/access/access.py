@@ -18,7 +18,8 @@ from penstock.datastore.access.work import (
 )
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, NotFound, NotPermitted
-from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import Files
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parent

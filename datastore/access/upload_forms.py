@@ -6,7 +6,9 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.open_uploads import OpenedUpload, UploadKind
-from penstock.datastore.objects.port import NO_FILES, UploadForm, check_upload, files_unavailable
+from penstock.datastore.objects.checks import check_upload
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import UploadForm, files_unavailable
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.port import Key
 

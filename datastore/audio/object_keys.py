@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import quote
 
 from penstock.datastore.errors import BadArgument, FieldProblem, Invalid
-from penstock.datastore.objects.port import check_key
+from penstock.datastore.objects.checks import check_key
 from penstock.datastore.text import invisible_character_problem
 
 NAME_BYTES: Final = 255

@@ -46,7 +46,8 @@ from penstock.datastore.executions.rows import (
 )
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.kept_rows.engine import is_installed
-from penstock.datastore.objects.port import NO_FILES, Files, files_unavailable
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import Files, files_unavailable
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.records import Pipeline, State, Tag
 from penstock.datastore.resources import idempotency

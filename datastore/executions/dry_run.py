@@ -29,7 +29,8 @@ from penstock.datastore.executions.workers.inline import (
     run_charged,
 )
 from penstock.datastore.formulas.threads import run_in_formula_thread
-from penstock.datastore.objects.port import Files, single_chunk
+from penstock.datastore.objects.chunks import single_chunk
+from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Pipeline, State, Transformer
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.version_labels.labels import LATEST, VersionName

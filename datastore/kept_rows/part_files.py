@@ -12,8 +12,9 @@ from typing import Final
 
 from penstock.datastore.kept_rows.engine import RowsEngine, unreadable_error
 from penstock.datastore.kept_rows.records import RowsPart
+from penstock.datastore.objects.chunks import require_size
 from penstock.datastore.objects.local_copies import note_nothing, write_local
-from penstock.datastore.objects.port import Files, require_size
+from penstock.datastore.objects.port import Files
 
 MOST_BYTES: Final = 4 * 2**30
 """Bytes of copies that are kept beyond those in use."""

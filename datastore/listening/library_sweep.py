@@ -19,7 +19,7 @@ from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import HELD_UNTIL, LATEST, SINCE, upkeep_key
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.listening.records import Kind
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.items import read_rows

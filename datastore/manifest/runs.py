@@ -40,7 +40,8 @@ from penstock.datastore.manifest.rows import (
 from penstock.datastore.manifest.run_reports import report_change
 from penstock.datastore.manifest.state_machine import advance_run
 from penstock.datastore.manifest.transitions import GiveUp, Transition
-from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit

@@ -24,7 +24,8 @@ from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
 from penstock.datastore.moving.secrets_of_users import SecretCarrier
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.naming.table_names import list_every_table
-from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import Files
 from penstock.datastore.table.layout import IMPORT
 from penstock.datastore.table.port import Attributes, Key, Scan, Table, key_of
 

@@ -20,7 +20,7 @@ from penstock.datastore.moving.export import FILES_AT_ONCE, MovableStore, Progre
 from penstock.datastore.moving.row_lines import decode_row, decode_sample
 from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
 from penstock.datastore.moving.secrets_of_users import SecretCarrier
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import IMPORT, SCHEMA_MARKER, SECRET
 from penstock.datastore.table.limits import WRITE_OPERATIONS

@@ -16,7 +16,8 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.objects.port import LISTING, Files, single_chunk
+from penstock.datastore.objects.chunks import single_chunk
+from penstock.datastore.objects.port import LISTING, Files
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Value
 

@@ -15,7 +15,8 @@ import msgspec
 from penstock.datastore.errors import NotFound
 from penstock.datastore.ngsi.events import delete_old_files, identity_digest
 from penstock.datastore.ngsi.rows import FILES_FIELD, METADATA_SUFFIX, RESERVED_FIELDS, is_row_item
-from penstock.datastore.objects.port import Files, single_chunk
+from penstock.datastore.objects.chunks import single_chunk
+from penstock.datastore.objects.port import Files
 from penstock.datastore.table.limits import ITEM_BYTES, item_size, value_size
 from penstock.datastore.table.port import TTL, Attributes, Item, Value
 

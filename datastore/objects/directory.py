@@ -7,13 +7,10 @@ threads, off the event loop.
 import asyncio
 import fcntl
 import hashlib
-import hmac
-import math
 import os
 import sqlite3
 import threading
 import time
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -22,10 +19,9 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, ParamSpec, Self, TypeVar
 from uuid import uuid4
 
-import msgspec
-
 from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.objects import port
+from penstock.datastore.objects import checks, port
+from penstock.datastore.objects.chunks import regroup_blocks
 from penstock.datastore.objects.port import (
     EXPIRY_SECONDS,
     LISTING,
@@ -36,6 +32,7 @@ from penstock.datastore.objects.port import (
     Stat,
     UploadForm,
 )
+from penstock.datastore.objects.signed_links import SignedLink, UrlSigner
 from penstock.datastore.private_files import make_private_database, make_private_folder, sync_folder
 from penstock.datastore.sqlite.write_ahead_log import switch_on_log
 
@@ -55,42 +52,6 @@ async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs)
         raise
     except (OSError, sqlite3.Error) as error:
         raise Unavailable("The file store could not read or write.") from error
-
-
-class SignedLink(msgspec.Struct, frozen=True, array_like=True):
-    """The rights that a signed URL grants until `expires`, in seconds since the epoch."""
-
-    method: str
-    key: str
-    content_type: str | None = None
-    filename: str | None = None
-    max_bytes: int = 0
-    expires: int = 0
-
-
-class UrlSigner(NamedTuple):
-    """Makes and checks URLs `<base_url>/files/<link>.<HMAC-SHA256 of the link>`."""
-
-    base_url: str
-    secret: bytes
-    clock: Callable[[], float]
-
-    def sign(self, link: SignedLink, expires_in: int) -> Download:
-        link = msgspec.structs.replace(link, expires=math.ceil(self.clock() + expires_in))
-        text = urlsafe_b64encode(msgspec.json.encode(link))
-        url = f"{self.base_url}/files/{text.decode()}.{self._signature(text).decode()}"
-        return Download(url, datetime.fromtimestamp(link.expires, UTC))
-
-    def check(self, method: str, signed: bytes) -> SignedLink | None:
-        """Read the part behind `/files/`; None if it is forged, of another method or expired."""
-        text, _, signature = signed.rpartition(b".")
-        if not hmac.compare_digest(self._signature(text), signature):
-            return None
-        link = msgspec.json.decode(urlsafe_b64decode(text), type=SignedLink)
-        return link if link.method == method and self.clock() < link.expires else None
-
-    def _signature(self, text: bytes) -> bytes:
-        return hmac.digest(self.secret, text, "sha256").hex().encode()
 
 
 BLOCK_BYTES = 256 * 1024
@@ -214,7 +175,7 @@ class LocalFiles:
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
     ) -> UploadForm:
-        port.check_upload(key, max_bytes, content_type, expires_in)
+        checks.check_upload(key, max_bytes, content_type, expires_in)
         signed = self.signer.sign(
             SignedLink("POST", key, content_type, None, max_bytes), expires_in
         )
@@ -229,17 +190,17 @@ class LocalFiles:
         filename: str | None = None,
         content_type: str | None = None,
     ) -> Download:
-        port.check_download(key, expires_in, filename, content_type)
+        checks.check_download(key, expires_in, filename, content_type)
         return self.signer.sign(SignedLink("GET", key, content_type, filename), expires_in)
 
     async def stat(self, key: str) -> Stat | None:
-        port.check_key(key)
+        checks.check_key(key)
         found = await in_thread(self._find, key)
         return found and found[1]
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
-        port.check_bounds(start, end)
-        port.check_key(key)
+        checks.check_bounds(start, end)
+        checks.check_key(key)
         # The end of a loop closes all generators at once: this one waits for the end of none.
         with ExitStack() as held:
             opened = await in_thread(self._open, key, held)
@@ -251,13 +212,13 @@ class LocalFiles:
     @asynccontextmanager
     async def open_file(self, key: str) -> AsyncIterator[OpenFile]:
         """Keep the file open for the block; raises NotFound without a file."""
-        port.check_key(key)
+        checks.check_key(key)
         with ExitStack() as held:
             yield await in_thread(self._open, key, held)
 
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
-        port.check_key(key)
-        port.check_content_type(content_type)
+        checks.check_key(key)
+        checks.check_content_type(content_type)
         return await self._write(key, chunks, content_type, _PUT)
 
     async def write_upload(self, link: SignedLink, chunks: AsyncIterable[bytes]) -> str:
@@ -272,18 +233,18 @@ class LocalFiles:
         draft = ContentDraft(self._drafts / uuid4().hex)
         try:
             await in_thread(draft.begin)
-            async for block in port.regroup_blocks(chunks, BLOCK_BYTES):
+            async for block in regroup_blocks(chunks, BLOCK_BYTES):
                 await in_thread(draft.append, block)
             return await in_thread(self._publish, draft, key, content_type, statement)
         finally:
             await in_thread(draft.drop)
 
     async def drop_unfinished(self, key: str) -> None:
-        port.check_key(key)
+        checks.check_key(key)
         await in_thread(self._sweep)
 
     async def copy(self, source: str, target: str, etag: str | None = None) -> None:
-        port.check_copy(source, target)
+        checks.check_copy(source, target)
         values = (target.encode(), self.signer.clock(), source.encode(), etag)
         if not await in_thread(self._change, target, _COPY, values):
             if etag is not None and await self.stat(source) is not None:
@@ -291,11 +252,11 @@ class LocalFiles:
             raise NotFound("There is no such file.")
 
     async def refuse_uploads(self, key: str) -> None:
-        port.check_key(key)
+        checks.check_key(key)
         await in_thread(self._refuse_uploads, key)
 
     async def delete(self, key: str) -> None:
-        port.check_key(key)
+        checks.check_key(key)
         await in_thread(self._change, key, _DELETE, (key.encode(),))
 
     async def verify(self) -> Sentences:
@@ -308,13 +269,13 @@ class LocalFiles:
     async def list_entries(
         self, prefix: str, after: str = "", limit: int = LISTING
     ) -> tuple[FileEntry, ...]:
-        port.check_listing(prefix, after, limit)
+        checks.check_listing(prefix, after, limit)
         return await in_thread(self._list_files, prefix.encode(), after.encode(), limit)
 
     async def list_folders(
         self, prefix: str, after: str = "", limit: int = LISTING
     ) -> tuple[str, ...]:
-        port.check_folder_listing(prefix, after, limit)
+        checks.check_folder_listing(prefix, after, limit)
         start = port.behind_folder(after)
         return await in_thread(self._list_folders, prefix.encode(), start.encode(), limit)
 

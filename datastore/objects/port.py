@@ -1,22 +1,18 @@
 """The files port: a store of objects, as values and one protocol.
 
 A key is a path of segments; contents are replaced as a whole, never changed in place. Two
-implementations fulfil it: `directory` and `s3`. The checks that both apply stand below the
-protocol; `NoFiles` refuses every call where no bucket is configured.
+implementations fulfil it, `directory` and `s3`, after the same `checks`; `NoFiles` refuses every
+call where no bucket is configured.
 """
 
-import re
 import socket
-import unicodedata
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
-from urllib.parse import quote
 
-from penstock.datastore.errors import BadArgument, LimitExceeded, Unavailable
+from penstock.datastore.errors import Unavailable
 
 SocketFactory: TypeAlias = Callable[[tuple[Any, ...]], socket.socket]
 
@@ -42,10 +38,6 @@ FILE_NAME_BYTES = 255
 OBJECT_BYTES = 5 * 1024**3
 EXPIRY_SECONDS = 7 * 24 * 3600
 LISTING = 1000
-
-_CONTENT_TYPE = re.compile(
-    r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+(; ?[a-z0-9-]+=[a-z0-9_.+-]+)*", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,82 +198,6 @@ class FileReplaced(Unavailable):
     """A file has another content than the one that the caller saw before."""
 
 
-def check_key(key: str) -> None:
-    """Refuse a key that a URL, a browser or S3 would mistake for another one."""
-    # A name of a megabyte is refused before its letters are looked at.
-    if len(key) > KEY_BYTES:
-        raise _too_long_key()
-    segments = key.split("/")
-    if any(segment in {"", ".", ".."} for segment in segments):
-        raise BadArgument("A file key has no empty, `.` or `..` segment.")
-    if any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in key):
-        raise BadArgument("A file key has no control characters.")
-    if "${filename}" in key:
-        raise BadArgument("A file key has no `${filename}`, which S3 replaces in an upload.")
-    if len(key.encode()) > KEY_BYTES:
-        raise _too_long_key()
-
-
-def _too_long_key() -> BadArgument:
-    return BadArgument(f"A file key has at most {KEY_BYTES} bytes.")
-
-
-def check_upload(key: str, max_bytes: int, content_type: str, expires_in: int) -> None:
-    check_key(key)
-    check_content_type(content_type)
-    check_expiry(expires_in)
-    if not 1 <= max_bytes <= OBJECT_BYTES:
-        raise BadArgument(f"An upload has 1 to {OBJECT_BYTES} bytes.")
-
-
-def check_download(
-    key: str, expires_in: int, filename: str | None, content_type: str | None
-) -> None:
-    check_key(key)
-    check_expiry(expires_in)
-    if content_type is not None:
-        check_content_type(content_type)
-    if filename is not None:
-        check_key(filename)
-        if "/" in filename or "\\" in filename or len(filename.encode()) > FILE_NAME_BYTES:
-            raise BadArgument(f"A file name has no slashes and at most {FILE_NAME_BYTES} bytes.")
-
-
-def check_copy(source: str, target: str) -> None:
-    check_key(source)
-    check_key(target)
-    if source == target:
-        raise BadArgument("A file is not copied onto itself.")
-
-
-def check_content_type(content_type: str) -> None:
-    if len(content_type) > 255 or not _CONTENT_TYPE.fullmatch(content_type):
-        raise BadArgument("A content type is `type/subtype`, with parameters if need be.")
-
-
-def check_expiry(expires_in: int) -> None:
-    if not 1 <= expires_in <= EXPIRY_SECONDS:
-        raise BadArgument(f"A URL is valid for 1 to {EXPIRY_SECONDS} seconds.")
-
-
-def check_bounds(start: int, end: int | None) -> None:
-    if start < 0 or (end is not None and end < start):
-        raise BadArgument("A range begins at 0 or later and does not end before it begins.")
-
-
-def check_listing(prefix: str, after: str, limit: int) -> None:
-    if any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in prefix + after):
-        raise BadArgument("A file key has no control characters.")
-    if not 1 <= limit <= LISTING:
-        raise BadArgument(f"A listing has 1 to {LISTING} keys.")
-
-
-def check_folder_listing(prefix: str, after: str, limit: int) -> None:
-    check_listing(prefix, after, limit)
-    if any(part and not part.endswith("/") for part in (prefix, after)):
-        raise BadArgument("A folder ends with a slash.")
-
-
 def behind_folder(folder: str) -> str:
     """The text behind which the next folder begins: no key below `folder` lies behind it.
 
@@ -290,137 +206,11 @@ def behind_folder(folder: str) -> str:
     return folder[:-1] + "0" if folder else ""
 
 
-def file_name_for(stem: str, suffix: str) -> str:
-    """The name of a download: as much of a stem as `check_download` accepts, and a suffix."""
-    plain = re.sub(r"[/\\]|\$\{", "-", stem)
-    room = FILE_NAME_BYTES - len(suffix.encode())
-    return plain.encode()[:room].decode(errors="ignore") + suffix
-
-
-def content_disposition(filename: str) -> str:
-    """The Content-Disposition header that saves under this name, in ASCII too for old clients."""
-    plain = re.sub(r'[^ -~]|["\\%]', "_", filename)
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
-
-
 async def delete_below(files: Files, prefix: str) -> None:
     """Delete the files whose keys begin so, also those that come meanwhile."""
     while keys := await files.list(prefix):
         for key in keys:
             await files.delete(key)
-
-
-async def single_chunk(content: bytes) -> Chunks:
-    """Yield a content as one chunk, for `Files.write`."""
-    yield content
-
-
-async def read_bounded(chunks: Chunks, most: int) -> bytes | None:
-    """Return a content of at most so many bytes; None for a larger one, whose rest is not read."""
-    content = bytearray()
-    async with aclosing(chunks):
-        async for chunk in chunks:
-            content += chunk
-            if len(content) > most:
-                return None
-    return bytes(content)
-
-
-async def require_size(chunks: Chunks, size: int) -> Chunks:
-    """Pass on content that has so many bytes; raises Unavailable where a store gives another."""
-    left = size
-    async with aclosing(chunks) as content:
-        async for chunk in content:
-            left -= len(chunk)
-            if left < 0:
-                break
-            yield chunk
-    if left:
-        raise Unavailable("The store of files gives a file of another size than the one it took.")
-
-
-async def regroup_blocks(chunks: AsyncIterable[bytes], size: int) -> Chunks:
-    """Regroup a stream into blocks of exactly `size` bytes, of which only the last may be shorter.
-
-    Raises LimitExceeded as soon as the stream is larger than a file may be.
-    """
-    buffer = bytearray()
-    total = 0
-    async for chunk in chunks:
-        total += len(chunk)
-        if total > OBJECT_BYTES:
-            raise LimitExceeded("bytes of a file", OBJECT_BYTES, total)
-        buffer += chunk
-        while len(buffer) >= size:
-            yield bytes(buffer[:size])
-            del buffer[:size]
-    if buffer:
-        yield bytes(buffer)
-
-
-class NoFiles:
-    """The file store of a server with a table on DynamoDB and no bucket: every call is refused."""
-
-    bucket: Final = ""
-    ends_forms: Final = True
-
-    async def presign_upload(
-        self, key: str, *, max_bytes: int, content_type: str, expires_in: int
-    ) -> UploadForm:
-        raise files_unavailable()
-
-    async def presign_download(
-        self,
-        key: str,
-        *,
-        expires_in: int,
-        filename: str | None = None,
-        content_type: str | None = None,
-    ) -> Download:
-        raise files_unavailable()
-
-    async def stat(self, key: str) -> Stat | None:
-        raise files_unavailable()
-
-    def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
-        raise files_unavailable()
-
-    async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
-        raise files_unavailable()
-
-    async def drop_unfinished(self, key: str) -> None:
-        raise files_unavailable()
-
-    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
-        raise files_unavailable()
-
-    async def refuse_uploads(self, key: str) -> None:
-        raise files_unavailable()
-
-    async def delete(self, key: str) -> None:
-        raise files_unavailable()
-
-    async def verify(self) -> Sentences:
-        return []
-
-    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
-        raise files_unavailable()
-
-    async def list_entries(
-        self, prefix: str, after: str = "", limit: int = LISTING
-    ) -> tuple[FileEntry, ...]:
-        raise files_unavailable()
-
-    async def list_folders(
-        self, prefix: str, after: str = "", limit: int = LISTING
-    ) -> tuple[str, ...]:
-        raise files_unavailable()
-
-    async def close(self) -> None:
-        """Do nothing: there are no connections."""
-
-
-NO_FILES: Final[Files] = NoFiles()
 
 
 def files_unavailable() -> Unavailable:

@@ -12,7 +12,9 @@ from botocore.exceptions import BotoCoreError, IncompleteReadError
 from penstock.datastore.dynamodb.failures import LOST_ANSWER, own_credentials
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.errors import NotFound, RequestRefused, Unavailable
-from penstock.datastore.objects import port
+from penstock.datastore.objects import checks, port
+from penstock.datastore.objects.chunks import regroup_blocks
+from penstock.datastore.objects.download_names import content_disposition
 from penstock.datastore.objects.port import (
     LISTING,
     Chunks,
@@ -120,7 +122,7 @@ class S3Files:
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
     ) -> UploadForm:
-        port.check_upload(key, max_bytes, content_type, expires_in)
+        checks.check_upload(key, max_bytes, content_type, expires_in)
         type_field = {"Content-Type": content_type}
         with own_credentials() if self._own else nullcontext():
             signed = await self._client.generate_presigned_post(
@@ -144,10 +146,10 @@ class S3Files:
         filename: str | None = None,
         content_type: str | None = None,
     ) -> Download:
-        port.check_download(key, expires_in, filename, content_type)
+        checks.check_download(key, expires_in, filename, content_type)
         arguments = {"Bucket": self.bucket, "Key": key}
         if filename is not None:
-            arguments["ResponseContentDisposition"] = port.content_disposition(filename)
+            arguments["ResponseContentDisposition"] = content_disposition(filename)
         if content_type is not None:
             arguments["ResponseContentType"] = content_type
         with own_credentials() if self._own else nullcontext():
@@ -158,7 +160,7 @@ class S3Files:
         return Download(url, signed_at + timedelta(seconds=expires_in))
 
     async def stat(self, key: str) -> Stat | None:
-        port.check_key(key)
+        checks.check_key(key)
         try:
             head = await self._call("head_object", Key=key)
         except NotFound:
@@ -168,8 +170,8 @@ class S3Files:
         return Stat(size, content_type, etag, modified)
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
-        port.check_key(key)
-        port.check_bounds(start, end)
+        checks.check_key(key)
+        checks.check_bounds(start, end)
         etag = None
         answer = await self._begin_read(key, start, end, etag)
         attempts, pace = self._new_attempts(), _Pace(self._patience.call_seconds)
@@ -190,9 +192,9 @@ class S3Files:
             answer = await self._begin_read(key, start, end, etag)
 
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
-        port.check_key(key)
-        port.check_content_type(content_type)
-        parts = port.regroup_blocks(chunks, PART_BYTES)
+        checks.check_key(key)
+        checks.check_content_type(content_type)
+        parts = regroup_blocks(chunks, PART_BYTES)
         first = await anext(parts, b"")
         if len(first) == PART_BYTES:
             return await MultipartUpload(self._call, key).write(first, parts, content_type)
@@ -201,7 +203,7 @@ class S3Files:
         return etag
 
     async def drop_unfinished(self, key: str) -> None:
-        port.check_key(key)
+        checks.check_key(key)
         found = await self._call("list_multipart_uploads", Prefix=key)
         for upload in found.get("Uploads", ()):
             if upload["Key"] == key:
@@ -209,7 +211,7 @@ class S3Files:
                     await self._call("abort_multipart_upload", Key=key, UploadId=upload["UploadId"])
 
     async def copy(self, source: str, target: str, etag: str | None = None) -> None:
-        port.check_copy(source, target)
+        checks.check_copy(source, target)
         origin = {"Bucket": self.bucket, "Key": source}
         pinned = {} if etag is None else {"CopySourceIfMatch": etag}
         try:
@@ -225,10 +227,10 @@ class S3Files:
 
     async def refuse_uploads(self, key: str) -> None:
         """Do nothing: a form of S3 stays valid until it expires, whatever its conditions are."""
-        port.check_key(key)
+        checks.check_key(key)
 
     async def delete(self, key: str) -> None:
-        port.check_key(key)
+        checks.check_key(key)
         await self._call("delete_object", Key=key)
 
     async def verify(self) -> Sentences:
@@ -259,7 +261,7 @@ class S3Files:
     async def list_entries(
         self, prefix: str, after: str = "", limit: int = LISTING
     ) -> tuple[FileEntry, ...]:
-        port.check_listing(prefix, after, limit)
+        checks.check_listing(prefix, after, limit)
         entries: list[FileEntry] = []
         more = True
         while more and len(entries) < limit:
@@ -280,7 +282,7 @@ class S3Files:
     async def list_folders(
         self, prefix: str, after: str = "", limit: int = LISTING
     ) -> tuple[str, ...]:
-        port.check_folder_listing(prefix, after, limit)
+        checks.check_folder_listing(prefix, after, limit)
         folders: list[str] = []
         place = {"StartAfter": port.behind_folder(after)}
         while len(folders) < limit:

@@ -10,7 +10,7 @@ from penstock.datastore.audio.object_keys import playlist_files_prefix
 from penstock.datastore.audio.upkeep.user_uploads import UploadTicket, UserUploads
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound
 from penstock.datastore.interruptible_work import InterruptibleWork
-from penstock.datastore.objects.port import regroup_blocks
+from penstock.datastore.objects.chunks import regroup_blocks
 from penstock.datastore.playlists.formats.document import PlaylistDocument, PlaylistFormat
 from penstock.datastore.playlists.formats.files import BLOCK_BYTES, FileParser
 from penstock.datastore.request_threads import run_in_request_thread

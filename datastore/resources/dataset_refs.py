@@ -14,7 +14,7 @@ from penstock.datastore.errors import FieldProblem
 from penstock.datastore.formulas.calculations import calculation_identity
 from penstock.datastore.formulas.checks import field_problem
 from penstock.datastore.formulas.threads import run_in_formula_thread
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.records import Calculation, ReferenceDataset
 from penstock.datastore.resources.calculation_refs import CalledCalculations
 from penstock.datastore.resources.dataset_prefetch import check_dataset_count, check_dataset_sizes

@@ -22,7 +22,8 @@ from penstock.datastore.executions.workers.row_engine import (
     EngineStep,
     RowTask,
 )
-from penstock.datastore.objects.port import Files, regroup_blocks
+from penstock.datastore.objects.chunks import regroup_blocks
+from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ReferenceDataset
 from penstock.server.runtime.joined_parts import JoinedCounts
 from penstock.server.runtime.part_process import DatasetFile, PartOrder, ProgramRecipe

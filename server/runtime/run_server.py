@@ -14,7 +14,8 @@ import uvicorn
 from starlette.applications import Starlette
 
 from penstock.datastore.errors import QuotaExceeded
-from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import Files
 from penstock.datastore.scratch_folders import remove_abandoned_folders
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table

@@ -21,7 +21,8 @@ from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.dynamodb.protocol import ClientLimits
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.objects.port import LOCAL_BUCKET, NO_FILES, Files
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import LOCAL_BUCKET, Files
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store

@@ -9,7 +9,7 @@ from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.audio.object_keys import upload_key, uploads_prefix
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.errors import NotFound, ObjectTaken
-from penstock.datastore.objects.port import single_chunk
+from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import walk_pages

@@ -10,7 +10,7 @@ from typing import Final
 from penstock.datastore.errors import NameTaken
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.kept_rows.engine import is_installed
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.records import (
     MeasureFunction,
     MetricSource,

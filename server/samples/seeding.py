@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from penstock.datastore.errors import IllegalState, InUse, NameTaken, NotFound
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role

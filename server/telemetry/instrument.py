@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.objects.instrumentation import InstrumentedFiles
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import EndCallback, InstrumentedTable, WatchBatch
 from penstock.datastore.work_reports import ExecutionReport, JobReport, RunReport

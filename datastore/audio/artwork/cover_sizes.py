@@ -20,8 +20,9 @@ from penstock.datastore.audio.tags.tag_parser import MAX_PICTURE
 from penstock.datastore.audio.upkeep.counted_copies import CopyKind
 from penstock.datastore.audio.upkeep.made_copies import CopyRules, MadeCopies
 from penstock.datastore.errors import NotFound
+from penstock.datastore.objects.chunks import read_bounded, single_chunk
 from penstock.datastore.objects.lasting_copies import run_lasting
-from penstock.datastore.objects.port import Download, read_bounded, single_chunk
+from penstock.datastore.objects.port import Download
 
 KEPT: Final = timedelta(days=30)
 """The time for which a smaller cover is kept after its last use, but for RENEWED."""

@@ -9,7 +9,8 @@ from penstock.datastore.audio.object_keys import file_name_of
 from penstock.datastore.audio.tags.tag_parser import MAX_PICTURE
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.objects.port import FileEntry, read_bounded
+from penstock.datastore.objects.chunks import read_bounded
+from penstock.datastore.objects.port import FileEntry
 
 _NAMES: Final = ("cover", "folder", "front", "album")
 """The names of such pictures, without endings and in any letter case; the first is the best."""

@@ -15,7 +15,7 @@ from penstock.datastore.errors import (
     QuotaExceeded,
 )
 from penstock.datastore.jobs.rows import JOB_RETENTION
-from penstock.datastore.objects.port import check_key
+from penstock.datastore.objects.checks import check_key
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import IMPORT_FAILURE
 from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed

@@ -22,7 +22,7 @@ from penstock.datastore.audio.tags.tag_parser import (
     try_parse,
 )
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.objects.port import read_bounded
+from penstock.datastore.objects.chunks import read_bounded
 from penstock.datastore.turn_threads import TurnThreads
 
 _THREADS: Final = TurnThreads("audio", 2)

@@ -19,7 +19,8 @@ from penstock.datastore.audio.tags.file_type import picture_type
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep
 from penstock.datastore.audio.upkeep.swept_objects import SWEPT, sweep_object
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.port import LISTING, single_chunk
+from penstock.datastore.objects.chunks import single_chunk
+from penstock.datastore.objects.port import LISTING
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import read_rows

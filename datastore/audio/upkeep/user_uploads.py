@@ -16,7 +16,8 @@ from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import check_file_name, is_owned
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_key
 from penstock.datastore.errors import NotFound, PenstockError
-from penstock.datastore.objects.port import UNKNOWN_TYPE, UploadForm, read_bounded
+from penstock.datastore.objects.chunks import read_bounded
+from penstock.datastore.objects.port import UNKNOWN_TYPE, UploadForm
 
 
 class UploadTicket(NamedTuple):

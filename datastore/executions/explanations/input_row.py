@@ -16,7 +16,8 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.files import errors_key, read_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
 from penstock.datastore.formulas.threads import run_in_formula_thread
-from penstock.datastore.objects.port import Files, regroup_blocks
+from penstock.datastore.objects.chunks import regroup_blocks
+from penstock.datastore.objects.port import Files
 from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
 from penstock.transform.csv_transform import BLANK
 from penstock.transform.header import FileForm, columns_by_heading, read_header

@@ -11,7 +11,8 @@ from penstock.datastore.executions.records import Execution, ExecutionMode
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.output_pieces import OutputCuts
 from penstock.datastore.kept_rows.write_part import PartOfOutput, RowsOrigin
-from penstock.datastore.objects.port import Chunks, Files, regroup_blocks, require_size
+from penstock.datastore.objects.chunks import regroup_blocks, require_size
+from penstock.datastore.objects.port import Chunks, Files
 from penstock.datastore.records import ReferenceDataset
 from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.csv_transform import CsvTransform, RowTransform

@@ -35,7 +35,7 @@ from penstock.datastore.ngsi.latest_rows import LatestRows, Wanted
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.naming.table_names import adopted_name, is_table_name
 from penstock.datastore.ngsi.run_log import SINK_CALLER
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.table.layout import ADOPTION
 from penstock.datastore.table.port import (
     Attributes,

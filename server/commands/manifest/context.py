@@ -11,7 +11,8 @@ from cyclopts import Parameter
 from penstock.datastore.errors import BadArgument, ExpectedFailure
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.transitions import Transition
-from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parse_group_path
 from penstock.datastore.session import Session

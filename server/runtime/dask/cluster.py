@@ -29,7 +29,8 @@ from penstock.datastore.executions.workers.row_engine import (
 )
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.write_part import PartOfOutput
-from penstock.datastore.objects.port import Files, regroup_blocks, require_size
+from penstock.datastore.objects.chunks import regroup_blocks, require_size
+from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ReferenceDataset
 from penstock.server.runtime.dask.calls import ClusterCalls, sign_source
 from penstock.server.runtime.dask.rows import SpreadRows

@@ -26,7 +26,8 @@ from penstock.datastore.kept_rows.write_part import (
     PartOfOutput,
     require_unique_keys,
 )
-from penstock.datastore.objects.port import OBJECT_BYTES, Files, UploadForm, require_size
+from penstock.datastore.objects.chunks import require_size
+from penstock.datastore.objects.port import OBJECT_BYTES, Files, UploadForm
 from penstock.server.runtime.dask.calls import URL_SECONDS, ClusterCalls, sign_source
 from penstock.server.runtime.dask.row_tasks import RowsOrder, write_rows
 from penstock.server.runtime.dask.tasks import installed_version

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table

@@ -35,7 +35,7 @@ from penstock.datastore.audio.records import Tags
 from penstock.datastore.audio.tracks import audio_item, audio_of, new_audio
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, Invalid
-from penstock.datastore.objects.port import check_key
+from penstock.datastore.objects.checks import check_key
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.port import Key, key_of
 from penstock.datastore.text import escape

@@ -14,7 +14,8 @@ from penstock.datastore.audio.stream_urls import url_lifetime
 from penstock.datastore.audio.uploads import MAX_UPLOAD
 from penstock.datastore.errors import Invalid, NotFound, ObjectTaken, VersionConflict
 from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import Files
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window

@@ -14,7 +14,7 @@ from penstock.datastore.datasets.files import key_of_index
 from penstock.datastore.datasets.index_files import IndexFiles
 from penstock.datastore.datasets.table_cache import DamagedFile, DatasetTableCache
 from penstock.datastore.executions.files import output_key
-from penstock.datastore.objects.port import single_chunk
+from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.resources import dataset_prefetch
 from penstock.datastore.resources.version_labels.labels import VersionName
 from penstock.datastore.scratch_folders import ScratchFolder, make_scratch_folder

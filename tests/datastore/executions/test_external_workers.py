@@ -18,8 +18,9 @@ from penstock.datastore.executions.files import (
     staged_key,
 )
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.objects.directory import LocalFiles, SignedLink, UploadRefused
-from penstock.datastore.objects.port import single_chunk
+from penstock.datastore.objects.chunks import single_chunk
+from penstock.datastore.objects.directory import LocalFiles, UploadRefused
+from penstock.datastore.objects.signed_links import SignedLink
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Role
 from penstock.datastore.store import Store

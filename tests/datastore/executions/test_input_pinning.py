@@ -14,9 +14,10 @@ from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.executions.files import ingest_key, input_key, output_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import key_of_execution
-from penstock.datastore.objects.directory import LocalFiles, SignedLink, UploadRefused
+from penstock.datastore.objects.directory import LocalFiles, UploadRefused
 from penstock.datastore.objects.port import Chunks, FileReplaced, Files, Stat
 from penstock.datastore.objects.s3 import S3Files
+from penstock.datastore.objects.signed_links import SignedLink
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Update

@@ -12,7 +12,8 @@ from penstock.datastore.executions.lists.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.removal import ExecutionRemoval
 from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.objects.port import Chunks, NoFiles
+from penstock.datastore.objects.no_files import NoFiles
+from penstock.datastore.objects.port import Chunks
 from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import ROOT

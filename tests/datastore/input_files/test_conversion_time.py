@@ -21,7 +21,7 @@ from penstock.datastore.input_files.excel import read_sheet
 from penstock.datastore.input_files.kinds import InputKind
 from penstock.datastore.interruptible_work import InterruptibleWork
 from penstock.datastore.kept_rows.engine import RowsEngine
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.transform.problems import InputRefused

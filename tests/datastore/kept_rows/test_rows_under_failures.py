@@ -12,7 +12,8 @@ from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.part_list import read_head, read_parts
 from penstock.datastore.kept_rows.write_part import PARQUET, PartWriter, rows_folder
-from penstock.datastore.objects.port import Files, single_chunk
+from penstock.datastore.objects.chunks import single_chunk
+from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import ANN, current_execution, ready_execution

@@ -19,7 +19,8 @@ from penstock.datastore.moving.import_ import Import, ImportResult
 from penstock.datastore.ngsi.destinations import SampleTable, TableItem
 from penstock.datastore.ngsi.naming.table_names import list_every_table
 from penstock.datastore.ngsi.sink import SinkContext, open_sink
-from penstock.datastore.objects.port import Credentials, Files, single_chunk
+from penstock.datastore.objects.chunks import single_chunk
+from penstock.datastore.objects.port import Credentials, Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Item, Key, Put, Scan, key_of
 from penstock.server.samples.audio import add_samples

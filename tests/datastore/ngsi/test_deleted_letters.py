@@ -11,7 +11,7 @@ from penstock.datastore.errors import NotFound, NotPermitted
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.dead_letters import FOLDER, LetterFiles
 from penstock.datastore.ngsi.repository import LetterReplays
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.layout import DEAD_LETTER
 from penstock.datastore.table.port import Update

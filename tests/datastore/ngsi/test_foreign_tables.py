@@ -25,7 +25,8 @@ from penstock.datastore.ngsi.options import ItemLayout
 from penstock.datastore.ngsi.reading.series import ALL_TIMES, Sample, attribute_columns
 from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.rows import items_of
-from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table import limits
 from penstock.datastore.table.layout import ADOPTION

@@ -19,7 +19,7 @@ from penstock.datastore.ngsi.events import EntityUpdate, Metadata, NotifiedAttri
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
-from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Key, Query, Range
 from tests.datastore.ngsi.sample_destinations import (

@@ -15,7 +15,7 @@ from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.inbox import IntakeResult
 from penstock.datastore.ngsi.options import Ack
 from penstock.datastore.ngsi.run_log import RunLog
-from penstock.datastore.objects.port import single_chunk
+from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.table.port import Operation, Update
 from tests.datastore.ngsi.failing_destinations import FailingDestinations, fail_table
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld

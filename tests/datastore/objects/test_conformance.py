@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadArgument, LimitExceeded, NotFound, Unavailable
-from penstock.datastore.objects import port
-from penstock.datastore.objects.port import FileReplaced, Files, content_disposition
+from penstock.datastore.objects import chunks
+from penstock.datastore.objects.download_names import content_disposition
+from penstock.datastore.objects.port import FileReplaced, Files
 from penstock.datastore.objects.s3 import S3Files
 from tests.datastore.objects.conftest import (
     breaking,
@@ -127,7 +128,7 @@ async def test_a_writer_that_fails_leaves_the_old_file(files: Files) -> None:
 
 
 async def test_too_large_a_file_is_refused(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(port, "OBJECT_BYTES", 10)
+    monkeypatch.setattr(chunks, "OBJECT_BYTES", 10)
     await files.write("ten", stream(b"12345", b"67890"), content_type="text/plain")
     with pytest.raises(LimitExceeded) as refused:
         await files.write("eleven", stream(b"12345", b"678901"), content_type="text/plain")

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.directory import LocalFiles, SignedLink, UploadRefused, UrlSigner
+from penstock.datastore.objects.directory import LocalFiles, UploadRefused
 from penstock.datastore.objects.port import EXPIRY_SECONDS, UploadForm
+from penstock.datastore.objects.signed_links import SignedLink, UrlSigner
 from penstock.server.edge.local_files import (
     EMPTY_LINES,
     FORM_BYTES,

@@ -14,8 +14,9 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.executions.files import output_key, staged_rows_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.kept_rows.part_list import read_parts
+from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.objects.port import Files, single_chunk
+from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Pipeline, RowKeeping
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Page, Query, Table

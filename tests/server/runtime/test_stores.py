@@ -13,7 +13,8 @@ import aioboto3
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.objects.port import Files
 from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.store import Store
 from penstock.server.runtime.stores import build_store, open_files, server_url
