@@ -116,6 +116,11 @@ _MODULUS_OF_2048_BITS = 342  # characters of base64url
 _LARGEST_NUMBER = 2_731
 """The characters of a modulus of 16,384 bits, beyond which no signature is verified."""
 
+_PUBLIC_MEMBERS = frozenset(
+    ("kty", "kid", "use", "alg", "key_ops", "n", "e", "crv", "x", "y"),
+)
+"""The members of an entry that are read."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -226,7 +231,10 @@ def pick_key(keys: Iterable[Key], kid: str | None, algorithm: str) -> Key | None
 
 
 def keys_from(value: object) -> tuple[Key, ...]:
-    """Read a key set (RFC 7517), leaving out keys that cannot verify; else raise FetchFailed."""
+    """Read the public parts of a key set (RFC 7517); raises FetchFailed where it is none.
+
+    Keys that cannot verify are left out.
+    """
     match value:
         case {"keys": [*entries]} if len(entries) > MAX_KEYS:
             raise FetchFailed(f"the key set has more than {MAX_KEYS} keys")
@@ -240,7 +248,9 @@ def _key_from(entry: object) -> Key | None:
     if not isinstance(entry, dict) or not _can_verify(entry):
         return None
     try:
-        key = JWKRegistry.import_key(entry)
+        # Of private parts, the library computes the others, for seconds.
+        public = {name: value for name, value in entry.items() if name in _PUBLIC_MEMBERS}
+        key = JWKRegistry.import_key(public)
         key.get_op_key("verify")
     except (JoseError, ValueError, TypeError, KeyError, AttributeError, UnsupportedAlgorithm):
         return None

@@ -1,9 +1,11 @@
 """The entries of a key set that are usable keys, and the keys that may verify a token."""
 
+from typing import Final
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from joserfc.jwk import OctKey, OKPKey, RSAKey
+from joserfc.jwk import Key, OctKey, OKPKey, RSAKey
 
 from penstock.server.auth.jwks import MAX_KEYS, FetchFailed, keys_from, pick_key
 from tests.server.auth.signed_tokens import ec_key
@@ -42,6 +44,26 @@ def test_a_key_of_a_very_large_number_is_left_out(name: str) -> None:
     key = RSAKey.generate_key(2048, {"kid": "one"}).as_dict(private=False)
     assert len(keys_from({"keys": [key]})) == 1
     assert keys_from({"keys": [{**key, name: "_" * 2_732}]}) == ()
+
+
+PRIVATE: Final = ("d", "p", "q", "dp", "dq", "qi", "oth")
+
+
+@pytest.mark.parametrize(
+    ("kty", "members"),
+    [("RSA", PRIVATE), ("RSA", ("d",)), ("EC", ("d",)), ("OKP", ("d",)), ("EC", ("x5c",))],
+)
+def test_of_a_key_only_its_public_part_is_read(kty: str, members: tuple[str, ...]) -> None:
+    made: dict[str, Key] = {
+        "RSA": RSAKey.generate_key(2048, {"kid": "one"}),
+        "EC": ec_key("one"),
+        "OKP": OKPKey.generate_key("Ed25519", {"kid": "one"}),
+    }
+    public = made[kty].as_dict(private=False)
+    # The library would look for the primes that fit, and find none.
+    (key,) = keys_from({"keys": [public | dict.fromkeys(members, "w" * 342)]})
+    assert not key.is_private
+    assert key.as_dict() == public
 
 
 JSON = st.recursive(
