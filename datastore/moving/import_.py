@@ -1,12 +1,13 @@
 """Imports an archive into a store: part by part, each noted in the table once it is written.
 
-Writing a part again changes nothing, so an import that was killed goes on.
+Writing a part again changes nothing, so an import that was killed goes on. One that was paused
+while another process ended the same import writes nothing over what came since.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -24,11 +25,25 @@ from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import IMPORT, SCHEMA_MARKER, SECRET
 from penstock.datastore.table.limits import WRITE_OPERATIONS
-from penstock.datastore.table.port import Attributes, Delete, Item, Put, Scan, Update, key_of
+from penstock.datastore.table.port import (
+    Attributes,
+    ConditionFailed,
+    Delete,
+    Exists,
+    Item,
+    Key,
+    Put,
+    Scan,
+    Update,
+    key_of,
+)
 from penstock.datastore.table.schema_marker import SchemaMarker, raise_minimums
 
 WRITES_AT_ONCE: Final = 32
 """The writes of 25 items that are sent together; the embedded store commits them together."""
+
+LOOK_SECONDS = 1.0
+"""The time after which the next write is preceded by a look whether the import was ended."""
 
 _MARKER: Final = SCHEMA_MARKER.pk.fill({})
 _ROOM: Final = f"{IMPORT.pk.leader}:", f"{SECRET.pk.leader}:", _MARKER
@@ -50,6 +65,10 @@ class NotEmpty(BadArgument):
     """The table has rows that are not of this import."""
 
 
+class EndedElsewhere(BadArgument):
+    """Another process has ended the import of this archive."""
+
+
 @dataclass(slots=True)
 class Import:
     """One import, or the rest of one.
@@ -62,11 +81,13 @@ class Import:
     archive: Archive
     progress: Progress
     into_existing: bool = False
+    _key: Key = field(default=Key("", ""), init=False)
+    _looked_at: float = field(default=0.0, init=False)
 
     async def run(self) -> ImportResult:
         """Write what the store lacks; may be repeated until `end`.
 
-        Raises DamagedArchive, NotEmpty or Unavailable.
+        Raises DamagedArchive, NotEmpty, EndedElsewhere or Unavailable.
         """
         manifest = self._read_manifest()
         done = await self._begin(manifest)
@@ -83,7 +104,7 @@ class Import:
                 if part.name not in done:
                     await write(await asyncio.to_thread(self.archive.read_part, part))
                     done.append(part.name)
-                    await self._note(manifest, done)
+                    await self._note_more(done)
                 self.progress(part.lines)
         return ImportResult(*(manifest.count(kind) for kind in ("rows", "samples", "files")))
 
@@ -107,7 +128,8 @@ class Import:
 
     async def _begin(self, manifest: Manifest) -> list[str]:
         """The parts that are already written. Raises NotEmpty."""
-        key = IMPORT.key(archive=manifest.id)
+        key = self._key = IMPORT.key(archive=manifest.id)
+        self._looked_at = asyncio.get_running_loop().time()
         found = (await self.store.table.get([key], consistent=True)).items.get(key)
         if found is not None:
             return [str(name) for name in _list_of(found.get("parts"))]
@@ -143,8 +165,37 @@ class Import:
     async def _note(self, manifest: Manifest, done: Sequence[str]) -> None:
         item: Item = {**IMPORT.item(archive=manifest.id), "parts": [*done]}
         await self.store.table.write([Put(item)])
-        if done:
-            logger.info("imported %s", done[-1])
+
+    async def _note_more(self, done: Sequence[str]) -> None:
+        """Note that one more part is done, unless the import was ended elsewhere."""
+        noted = Update(key=self._key, set={"parts": [*done]}, condition=Exists())
+        try:
+            await self.store.table.transact([noted])
+        except ConditionFailed:
+            raise _ended_elsewhere() from None
+        logger.info("imported %s", done[-1])
+
+    async def _write_each(
+        self,
+        write: Callable[[T], Awaitable[object]],
+        things: Sequence[T],
+        at_once: int = WRITES_AT_ONCE,
+    ) -> None:
+        """Write things, some at once, while no other process has ended the import."""
+
+        async def look_and_write(thing: T) -> None:
+            await self._look()
+            await write(thing)
+
+        await _in_turns(look_and_write, things, at_once)
+
+    async def _look(self) -> None:
+        """Look, if it was not done within the second, whether the import was ended elsewhere."""
+        now = asyncio.get_running_loop().time()
+        if now - self._looked_at > LOOK_SECONDS:
+            if self._key not in (await self.store.table.get([self._key], consistent=True)).items:
+                raise _ended_elsewhere()
+            self._looked_at = now
 
     async def _write_rows(
         self, lines: Sequence[bytes], old: BucketNames, carrier: SecretCarrier
@@ -164,7 +215,7 @@ class Import:
             if items:
                 await self.store.table.write([Put(item) for item in items])
 
-        await _in_turns(write, _batches(lines))
+        await self._write_each(write, _batches(lines))
 
     async def _take_marker(self, marker: SchemaMarker) -> None:
         """Take the marker of the archive's store: its rows need what they needed there, or more."""
@@ -177,15 +228,19 @@ class Import:
         samples = [decode_sample(line) for line in lines]
         for table in {sample.table for sample in samples}:
             await self.store.destinations.create(table)
-        await _in_turns(self.store.destinations.write, _batches(samples))
+        await self._write_each(self.store.destinations.write, _batches(samples))
 
     async def _write_files(self, lines: Sequence[bytes]) -> None:
         files = [msgspec.json.decode(line, type=FileLine) for line in lines]
-        await _in_turns(self._write_file, files, FILES_AT_ONCE)
+        await self._write_each(self._write_file, files, FILES_AT_ONCE)
 
     async def _write_file(self, line: FileLine) -> None:
         chunks = read_blob(self.archive, line)
         await self.store.files.write(line.key, chunks, content_type=line.type)
+
+
+def _ended_elsewhere() -> EndedElsewhere:
+    return EndedElsewhere("Another process has ended this import: the store may be in use.")
 
 
 def _list_of(value: object) -> list[object]:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from penstock.datastore.errors import BadArgument
-from penstock.datastore.moving import export
+from penstock.datastore.moving import export, import_
 from penstock.datastore.moving.archive import Archive, DamagedArchive
-from penstock.datastore.moving.import_ import NotEmpty
-from penstock.datastore.table.layout import SCHEMA_MARKER
-from penstock.datastore.table.port import Put
+from penstock.datastore.moving.import_ import EndedElsewhere, NotEmpty
+from penstock.datastore.table.layout import IMPORT, SCHEMA_MARKER
+from penstock.datastore.table.port import Key, Put, Update
 from penstock.datastore.table.schema_marker import (
     GuardedTable,
     SchemaMarker,
@@ -26,8 +26,9 @@ from tests.datastore.moving.furnished_store import (
     rows_of_samples,
     run_import,
 )
+from tests.support.consistency_check import contents
 from tests.support.stores import TWO
-from tests.support.table_interceptors import CutOffTable, ProcessDied
+from tests.support.table_interceptors import CutOffTable, PausedTable, ProcessDied
 
 
 async def test_a_store_moves_to_another_one_and_back_with_everything(tmp_path: Path) -> None:
@@ -124,6 +125,30 @@ async def test_an_import_that_is_killed_again_and_again_goes_on(
         assert deaths >= 1
         assert done == (len(before.rows), 1, 3)
         assert await read_everything(second) == before
+
+
+@pytest.mark.parametrize("calls", [4, 6, 8, 11])
+async def test_an_import_that_was_paused_writes_nothing_over_what_came_since_another_ended_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
+    monkeypatch.setattr(export, "PART_LINES", 1)
+    monkeypatch.setattr(import_, "LOOK_SECONDS", -1)
+    async with open_empty("sqlite", tmp_path) as first, open_empty("sqlite", tmp_path) as second:
+        await furnish_little(first)
+        await export_of(first, tmp_path / "archive").run()
+        key = Key("P:0", "PV:latest")
+
+        async def import_and_change() -> None:
+            await run_import(second, tmp_path / "archive")
+            await second.table.transact([Update(key=key, set={"changed": True})])
+
+        paused = replace(second, table=PausedTable(second.table, import_and_change, calls=calls))
+        with pytest.raises(EndedElsewhere):
+            await run_import(paused, tmp_path / "archive")
+        found = await second.table.get([key])
+        assert found.items[key]["changed"] is True
+        rows = await contents(second.table)
+        assert not [key for key in rows if key.pk.startswith(IMPORT.pk.leader)]
 
 
 TELLING = ("NH", "NL")
