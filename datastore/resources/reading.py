@@ -32,6 +32,7 @@ from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import INDEX_HASH, Attributes, Item, Table
 from penstock.datastore.tag_search import tags
+from penstock.datastore.tag_search.posting_streams import PostingSource
 from penstock.datastore.tag_search.postings import (
     AllResources,
     GroupPostings,
@@ -40,7 +41,7 @@ from penstock.datastore.tag_search.postings import (
     WantedName,
     read_named_tags,
 )
-from penstock.datastore.tag_search.search import PostingSource, SearchBudget, SearchPage, search
+from penstock.datastore.tag_search.search import SearchBudget, SearchPage, search
 from penstock.datastore.tag_search.tags import TagFilter, TagTerm, TermFilter
 from penstock.datastore.text import comparison_form, is_id
 

@@ -24,7 +24,7 @@ from penstock.datastore.table.layout import (
 )
 from penstock.datastore.table.port import Attributes, Key, Page, Query, Range, Table, Value
 from penstock.datastore.tag_search import tags
-from penstock.datastore.tag_search.search import Posting, PostingPage, PostingStream
+from penstock.datastore.tag_search.posting_streams import Posting, PostingPage, PostingStream
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,9 @@ from penstock.datastore.table.keys import split_levels
 from penstock.datastore.table.layout import EXECUTION
 from penstock.datastore.table.pages import Slice, Window, read_records
 from penstock.datastore.table.port import Query, Range
+from penstock.datastore.tag_search.posting_streams import PostingStream
 from penstock.datastore.tag_search.postings import IndexPostings, ScanParams, TagPostings
-from penstock.datastore.tag_search.search import PostingStream, SearchBudget, search
+from penstock.datastore.tag_search.search import SearchBudget, search
 from penstock.datastore.tag_search.tags import TagFilter
 
 INDEX_BATCH = 100

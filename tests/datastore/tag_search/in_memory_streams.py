@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.datastore.tag_search.search import Posting, PostingPage
+from penstock.datastore.tag_search.posting_streams import Posting, PostingPage
 from penstock.datastore.tag_search.tags import TagTerm, TermFilter
 
 ROW_BYTES = 320
