@@ -22,14 +22,8 @@ from penstock.datastore.table import limits
 from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
-from penstock.datastore.table.pages import (
-    QueryRange,
-    Slice,
-    Window,
-    query_pages,
-    read_merged_page,
-    walk_pages,
-)
+from penstock.datastore.table.merged_pages import QueryRange, read_merged_page
+from penstock.datastore.table.pages import Slice, Window, query_pages, walk_pages
 from penstock.datastore.table.port import Attributes, Key, Query, Range
 from penstock.datastore.text import escape, unescape
 

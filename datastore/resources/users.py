@@ -14,14 +14,8 @@ from penstock.datastore.roles import ROOT, GroupPath, ancestors, covers
 from penstock.datastore.table.items import Projection, merge_projections, read_rows
 from penstock.datastore.table.keys import SEPARATOR
 from penstock.datastore.table.layout import KIND_OF_LETTER, USED_BY, KindDefinition
-from penstock.datastore.table.pages import (
-    QueryRange,
-    Slice,
-    Window,
-    make_slice,
-    read_existing,
-    read_merged_page,
-)
+from penstock.datastore.table.merged_pages import QueryRange, read_merged_page
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_existing
 from penstock.datastore.table.port import Attributes, Query, Range
 from penstock.datastore.text import unescape
 

@@ -28,13 +28,8 @@ from penstock.datastore.table.layout import (
     PIPELINE,
     SHARED_PIPELINE,
 )
-from penstock.datastore.table.pages import (
-    QueryRange,
-    Slice,
-    Window,
-    read_existing,
-    read_merged_stages,
-)
+from penstock.datastore.table.merged_pages import QueryRange, read_merged_stages
+from penstock.datastore.table.pages import Slice, Window, read_existing
 from penstock.datastore.table.port import Attributes, Query, Range, Table
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.tags import TagFilter

@@ -14,7 +14,7 @@ from penstock.datastore.executions.lists.group_listing import (
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.executions.removal import find_deleted_pipelines
 from penstock.datastore.table.instrumentation import MeteredTable
-from penstock.datastore.table.pages import QueryRange
+from penstock.datastore.table.merged_pages import QueryRange
 from penstock.datastore.table.port import Query
 
 MOST_COUNTED: Final = 20_000

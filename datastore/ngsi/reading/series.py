@@ -35,7 +35,8 @@ from penstock.datastore.ngsi.rows import (
 from penstock.datastore.table import limits
 from penstock.datastore.table.instrumentation import NO_PAYMENTS, MeteredQueries, Payments, Units
 from penstock.datastore.table.items import load, read_or_report
-from penstock.datastore.table.pages import QueryRange, Slice, Window, read_merged_page
+from penstock.datastore.table.merged_pages import QueryRange, read_merged_page
+from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import TTL, Attributes, Query, Range, Value
 
 LAST_MS: Final = 10**15 - 1

@@ -78,4 +78,4 @@ def test_a_content_becomes_a_stream_in_one_place() -> None:
     found = [
         path for path, tree in product_trees() for node in ast.walk(tree) if is_single_chunk(node)
     ]
-    assert found == ["datastore/objects/port.py"]
+    assert found == ["datastore/objects/chunks.py"]
