@@ -50,6 +50,11 @@ class WorkMeter:
         if self._row < 0:
             raise _too_much_work()
 
+    def require(self, units: int) -> None:
+        """Raise Fault when the row has fewer units left; spends none."""
+        if self._row < units:
+            raise _too_much_work()
+
     def prepare(self, thing: object, units: int) -> None:
         """Spend units of the batch alone for a thing that is made once for many rows.
 

@@ -21,7 +21,8 @@ _COMPILE_COST: Final = 8  # units for a compiled instruction
 _READ_COST: Final = 250  # units for a character of a pattern that is read
 _UNICODE_COST: Final = 10_000  # units for a class of hundreds of ranges, such as `\pL`
 _REPEAT_COST: Final = 100_000  # units for what grows by counted repetitions until it is too large
-_SCAN_RATE: Final = 64  # characters that RE2 scans for one unit
+_SCAN_RATE: Final = 64  # bytes that RE2 scans for one unit
+_STEP_COST: Final = 6  # the same, for an instruction of a pattern that is followed by each
 _WIDE_REPEAT_COST: Final = 300_000  # the same where a class or letter case has hundreds of ranges
 # In instructions; the automaton of a pattern up to this size fits into MAX_REGEX_MEMORY.
 _MAX_SMALL_SIZE: Final = 18
@@ -88,13 +89,18 @@ class Regex:
     def matches(self, text: str, work: WorkMeter) -> Iterator[Span]:
         """Yield the begin and end of each match, left to right, without overlaps."""
         work.spend(self.size * _COMPILE_COST)
-        at = 0
         encoded = _without_surrogates(text).encode()
-        for begin, end in _in_characters(self._byte_spans(encoded), text, encoded):
-            work.spend(_MATCH_COST + self._scan_cost(len(text) - at, end - at))
+        yield from _in_characters(self._paid_spans(encoded, work), text, encoded)
+
+    def _paid_spans(self, encoded: bytes, work: WorkMeter) -> Iterator[Span]:
+        """Yield each match, paid by what RE2 scanned; a row that cannot pay begins no search."""
+        size, at = len(encoded), 0
+        work.require(self._scan_cost(size, size))
+        for begin, end in self._byte_spans(encoded):
+            work.spend(_MATCH_COST + self._scan_cost(size - at, end - at))
             yield begin, end
             at = end
-        work.spend(self._scan_cost(len(text) - at, len(text) - at))
+        work.spend(self._scan_cost(size - at, size - at))
 
     def captures(self, text: str) -> tuple[str | None, ...] | None:
         """Return the whole text and its groups if the pattern matches the whole text."""
@@ -125,14 +131,14 @@ class Regex:
                 yield found
 
     def _scan_cost(self, rest: int, passed: int) -> int:
-        """Return the units of one search, for the farthest that RE2 can have scanned.
+        """Return the units of one search, for the farthest byte that RE2 can have scanned.
 
         RE2 does not report how far it scanned. A pattern without unlimited repetition looks ahead
         by at most its own size. A large one may have more states than its memory holds; RE2 then
         follows it instruction by instruction.
         """
         looked = rest if self._unbounded else min(rest, passed + self.size)
-        return looked * (2 * self.size if self.size > _MAX_SMALL_SIZE else 1) // _SCAN_RATE
+        return looked * (_STEP_COST * self.size if self.size > _MAX_SMALL_SIZE else 1) // _SCAN_RATE
 
 
 def regex(pattern: str, work: WorkMeter) -> Regex:

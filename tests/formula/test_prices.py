@@ -35,6 +35,7 @@ WORST: dict[str, tuple[str, dict[str, Any]]] = {
     "pieces of a text": ("SEARCH(SPLIT(:s, ',')[0], 'x')", {"s": "," * LONG}),
     "characters of a text": ("SEARCH(SPLIT(:s, '')[0], 'x')", {"s": "a" * 10_000}),
     "matches in a text": ("SEARCH(SPLIT(:s, '[,]')[0], 'x')", {"s": "é," * 5_000}),
+    "patterns with more states than are kept": ("SEARCH(SPLIT(:s, '.{0,99}.{0,99}z')[0], 'x')", {"s": "😀" * 5_000}),
     "cases of texts": ("SWITCH(:s," + ",".join([":t,1"] * 200) + ",default=1)", {"s": "é" * LONG, "t": "é" * (LONG - 1) + "x"}),
     "the order of texts": ("MAX(" + ",".join(["IF(:s < :t, 1, 2)"] * 150) + ")", {"s": "é" * LONG, "t": "é" * (LONG - 1) + "一"}),
     "equal texts": ("MAX(" + ",".join(["IF(:s == :t, 1, 2)"] * 150) + ")", {"s": "😀" * LONG, "t": "😀" * (LONG - 1) + "x"}),

@@ -1,5 +1,7 @@
 import re
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
-from penstock.formula.functions.regex import Regex, literal_pattern_cost, regex
+from penstock.formula.functions.regex import Regex, Span, literal_pattern_cost, regex
 
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\d", r"\W", "[a-c1-3]", r"\.", "^", "$"])
 NON_EMPTY = st.sampled_from(["a", "b", ".", "[ab]", r"\d", "ab", "(?:a|bc)", "(b|c.)"])
@@ -197,3 +199,35 @@ def test_looking_ahead_over_and_over_spends_the_work_of_a_row() -> None:
         spans("x*y|x", "x" * 32_000)
 
     assert caught.value.code == FormulaCode.WORK_LIMIT
+
+
+LARGE: Final = ".{0,99}z"
+
+
+def test_a_text_costs_its_bytes() -> None:
+    spent = []
+    for text in ("e" * 640, "é" * 640, "🦉" * 640):
+        work = WorkMeter()
+        assert list(Regex(LARGE).matches(text, work)) == []
+        spent.append(work.take_spent() - 8 * Regex(LARGE).size)
+    assert spent == [60 * Regex(LARGE).size * width for width in (1, 2, 4)]
+
+
+def test_a_search_that_a_row_could_not_pay_to_the_end_is_not_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun = []
+
+    def note(_: Regex, encoded: bytes) -> Iterator[Span]:
+        begun.append(encoded)
+        return iter(())
+
+    monkeypatch.setattr(Regex, "_byte_spans", note)
+    compiled = Regex(LARGE)
+    enough = 68 * compiled.size
+    with pytest.raises(Fault) as caught:
+        list(compiled.matches("e" * 640, WorkMeter(enough - 1)))
+    assert caught.value.code == FormulaCode.WORK_LIMIT
+    assert begun == []
+    assert list(compiled.matches("e" * 640, WorkMeter(enough))) == []
+    assert begun == [b"e" * 640]
