@@ -18,7 +18,7 @@ from penstock.datastore.errors import Unavailable
 from penstock.datastore.objects.directory import LocalFiles, UploadRefused
 from penstock.datastore.objects.port import EXPIRY_SECONDS, UploadForm
 from penstock.datastore.objects.signed_links import SignedLink, UrlSigner
-from penstock.server.edge.local_files import (
+from penstock.server.edge.multipart_form import (
     EMPTY_LINES,
     FORM_BYTES,
     MultipartForm,
