@@ -3,21 +3,231 @@
 It reads streams of postings sorted by id, and as few postings as possible.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from penstock.datastore.tag_search.posting_scan import (
-    DEFAULT_SIZES,
-    PageSizes,
-    PostingScan,
-    ScanOrder,
+from penstock.datastore.tag_search.posting_streams import (
+    TAGS_IN_ONE_READ,
+    Posting,
+    PostingPage,
+    PostingSource,
+    PostingStream,
 )
-from penstock.datastore.tag_search.posting_streams import PostingSource, PostingStream
 from penstock.datastore.tag_search.tags import TermFilter
-from penstock.datastore.task_groups import run_together
+
+T = TypeVar("T")
+
+
+async def run_together(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run the calls concurrently; the first failure cancels the others and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(call) for call in calls]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+@dataclass(frozen=True, slots=True)
+class PageSizes:
+    """The sizes of pages in rows; a row is assumed to have 320 bytes.
+
+    `block` rows are the smallest read that is charged (4 KB). `first` bounds a page while little is
+    known of the stream, `cap` bounds every page, and `bare` those of a stream with postings
+    whose tags have to be read.
+    """
+
+    block: int = 12
+    first: int = 96
+    cap: int = 1536
+    bare: int = 96
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOrder:
+    """The direction of the search over ids; None is the start, which lies before every id."""
+
+    descending: bool
+
+    def is_ahead(self, one: str | None, other: str | None) -> bool:
+        """Whether `one` comes strictly later than `other` in this direction."""
+        if one is None or other is None:
+            return one is not None
+        return one < other if self.descending else one > other
+
+
+class RoundCost(NamedTuple):
+    """The requests of a round, and how many of them waited for one another."""
+
+    requests: int
+    trips: int
+
+
+class PostingScan:
+    """A scan of streams that each contain every match, so a page of any one decides its range.
+
+    The choice of the stream changes only the cost, never the result:
+
+    1. A block of every stream is read. The stream that gets furthest decides the most and becomes
+       the driver; a stream that ends decides everything.
+    2. The driver is read on in growing pages. Once this takes long, the streams are counted, and
+       the one with the lowest count becomes the driver.
+    3. After a page without a match another stream may have a gap here. Again a block of every
+       stream is read, and the scan continues beyond the furthest.
+
+    Each read begins behind all earlier ones: no row is read twice. Where a posting does not carry
+    its resource's tags, they are read, unless the posting alone proves the match.
+
+    Everything up to and including `position` is decided, and everything at all once the scan has
+    `ended`. The `matches` are in the order of the search. `page_start` is the first id of the
+    latest page.
+    """
+
+    __slots__ = (
+        "_driver",
+        "_found",
+        "_order",
+        "_probe_rounds_left",
+        "_ranked",
+        "_seen",
+        "_sizes",
+        "_streams",
+        "_tag_reads",
+        "_wanted",
+        "ended",
+        "matches",
+        "page_start",
+        "position",
+        "tags",
+    )
+
+    def __init__(
+        self,
+        streams: Sequence[PostingStream],
+        wanted: TermFilter,
+        order: ScanOrder,
+        after: str | None,
+        sizes: PageSizes,
+    ) -> None:
+        self.position = self.page_start = after
+        self.ended = False
+        self.matches: list[str] = []
+        self.tags: dict[str, Mapping[str, str]] = {}
+        self._streams = streams
+        self._wanted = wanted
+        self._order = order
+        self._sizes = sizes
+        self._driver = 0
+        self._probe_rounds_left = int(len(streams) > 1)
+        self._ranked = len(streams) == 1
+        self._seen = self._found = self._tag_reads = 0
+
+    def has_decided(self, match: str) -> bool:
+        """Whether no further match at or before this id can be found by this scan."""
+        return self.ended or not self._order.is_ahead(match, self.position)
+
+    async def advance(self, need: int) -> RoundCost:
+        """Make one round of requests for `need` more matches; return its cost."""
+        before = self._tag_reads
+        requests = await self._make_round(need)
+        tag_reads = self._tag_reads - before
+        return RoundCost(requests + tag_reads, 2 if tag_reads else 1)
+
+    async def _make_round(self, need: int) -> int:
+        if self._probe_rounds_left:
+            await self._probe_streams()
+            return len(self._streams)
+        size = (
+            self._page_size(need) if self._ranked else min(self._page_size(need), self._sizes.first)
+        )
+        # A count costs as much as a block: many searches end before it could save that.
+        if self._ranked or self._seen < self._sizes.first:
+            await self._read_driver(size)
+            return 1
+        await run_together((self._read_driver(size), self._rank_streams()))
+        return 1 + len(self._streams)
+
+    async def _probe_streams(self) -> None:
+        pages = await run_together(
+            stream.read(self.position, self._sizes.block) for stream in self._streams
+        )
+        furthest = self._furthest_page(pages)
+        if not self._ranked:
+            self._driver = furthest
+        # Where streams skip each other's rows, the driver is read in every other round: hence two.
+        more = 2 if self._skips(pages) else self._probe_rounds_left - 1
+        found = await self._take_page(self._streams[furthest], pages[furthest])
+        self._probe_rounds_left = 0 if found else more
+
+    async def _read_driver(self, size: int) -> None:
+        driver = self._streams[self._driver]
+        found = await self._take_page(driver, await driver.read(self.position, size))
+        self._probe_rounds_left = int(not found and len(self._streams) > 1)
+
+    async def _rank_streams(self) -> None:
+        counts = await run_together(stream.count() for stream in self._streams)
+        self._driver = counts.index(min(counts))
+        self._ranked = True
+
+    def _page_size(self, need: int) -> int:
+        """The rows to read: as many as `need` requires at the rate so far, in growing pages."""
+        expected = -(-need * (self._seen + 1) // (self._found + 1))
+        cap = self._sizes.bare if self._tag_reads else self._sizes.cap
+        rows = min(expected, max(need, self._sizes.first, 2 * self._seen), cap)
+        return -(-rows // self._sizes.block) * self._sizes.block
+
+    def _furthest_page(self, pages: Sequence[PostingPage]) -> int:
+        best = 0
+        for index, page in enumerate(pages):
+            if page.last is None:
+                return index
+            if self._order.is_ahead(page.last, pages[best].last):
+                best = index
+        return best
+
+    def _skips(self, pages: Sequence[PostingPage]) -> bool:
+        """Whether some stream has no row in the range of the driver's page."""
+        passed = pages[self._driver].last
+        return any(page.rows and self._order.is_ahead(page.rows[0].id, passed) for page in pages)
+
+    async def _take_page(self, stream: PostingStream, page: PostingPage) -> bool:
+        """Decide everything up to the page's end; return whether it has a match."""
+        found = await self._find_matches(stream, page.rows)
+        self.matches += found
+        self._seen += len(page.rows)
+        self._found += len(found)
+        self.page_start = page.rows[0].id if page.rows else self.position
+        self.ended = page.last is None
+        self.position = page.last or (page.rows[-1].id if page.rows else self.position)
+        return bool(found)
+
+    async def _find_matches(self, stream: PostingStream, rows: Sequence[Posting]) -> list[str]:
+        wanted = self._wanted
+        bare = [row.id for row in rows if row.tags is None or wanted.leaves_open(row.tags)]
+        known: Mapping[str, Mapping[str, str]] = {}
+        proved = not wanted.restricts or (stream.proves_tag and wanted.is_proved_by_posting)
+        if bare and not proved:
+            self._tag_reads += -(-len(bare) // TAGS_IN_ONE_READ)
+            known = await stream.read_tags(bare)
+
+        def is_match(row: Posting) -> bool:
+            tags = known.get(row.id, row.tags)
+            # A resource that left the group may be in another one: its record decides.
+            if tags is None:
+                return True
+            is_wanted = wanted.matches(tags)
+            if is_wanted:
+                self.tags[row.id] = tags
+            return is_wanted
+
+        return [row.id for row in rows if is_match(row)]
+
+
+DEFAULT_SIZES = PageSizes()
 
 
 class SearchPage(NamedTuple):

@@ -19,7 +19,7 @@ from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
-from penstock.datastore.task_groups import run_together
+from penstock.datastore.tag_search.search import run_together
 from tests.datastore.manifest.sample_runs import SNOW, TYPES, discover, run_faults, run_name
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import SUPER, Watch, create_groups, without_moto

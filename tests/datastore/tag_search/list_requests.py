@@ -3,8 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from penstock.datastore.tag_search.posting_scan import DEFAULT_SIZES, PageSizes
-from penstock.datastore.tag_search.search import SearchBudget, SearchPage, search
+from penstock.datastore.tag_search.search import (
+    DEFAULT_SIZES,
+    PageSizes,
+    SearchBudget,
+    SearchPage,
+    search,
+)
 from penstock.datastore.tag_search.tags import TagTerm, TermFilter
 from tests.datastore.tag_search.in_memory_streams import Meter, World
 

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.tag_search.posting_scan import PageSizes
 from penstock.datastore.tag_search.posting_streams import PostingPage
-from penstock.datastore.tag_search.search import SearchBudget, SearchPage, search
+from penstock.datastore.tag_search.search import PageSizes, SearchBudget, SearchPage, search
 from penstock.datastore.tag_search.tags import TagTerm, TermFilter
 from tests.datastore.tag_search.in_memory_streams import MemorySource, MemoryStream, World
 from tests.datastore.tag_search.list_requests import (
