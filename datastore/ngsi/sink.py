@@ -168,14 +168,7 @@ class NotificationSink:
 
     async def renew_leases(self) -> None:
         """Renew the leases of the runs that this process is storing."""
-        for opened in list(self.loader.open_runs):
-            if opened.segment.shared is not None:
-                continue
-            try:
-                await self.committer.run_log.renew_lease(opened.run)
-            except IllegalState:
-                opened.lost = True
-        for shared in await self.committer.segments.renew_leases():
+        for shared in await self.loader.leases.renew():
             await self.loader.close_run(shared)
 
     async def reload_rules(self) -> None:

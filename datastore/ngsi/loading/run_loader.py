@@ -30,6 +30,7 @@ from penstock.datastore.ngsi.latest_rows import wanted_entries
 from penstock.datastore.ngsi.loading.lanes import DestinationLane, DestinationLanes
 from penstock.datastore.ngsi.loading.open_runs import OpenRun, PendingEvent, PendingEvents
 from penstock.datastore.ngsi.loading.portions import divide_events
+from penstock.datastore.ngsi.loading.run_leases import RunLeases
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, WriteResult
 from penstock.datastore.ngsi.options import BatchingOptions
 from penstock.datastore.ngsi.reading.series import milliseconds_of
@@ -61,6 +62,7 @@ class RunLoader:
     forget_table: Callable[[str], None]
     busy: BusyHours = field(default_factory=BusyHours)
     open_runs: set[OpenRun] = field(default_factory=set)
+    leases: RunLeases = field(init=False)
     _buffer: PendingEvents = field(default_factory=list)
     _buffered_since: float = 0.0
     _arrived: Signal = field(default_factory=Signal)
@@ -69,6 +71,9 @@ class RunLoader:
     _record_slots: asyncio.Semaphore = field(
         default_factory=lambda: asyncio.Semaphore(CONCURRENT_RECORDS)
     )
+
+    def __post_init__(self) -> None:
+        self.leases = RunLeases(self.committer, self.open_runs)
 
     @property
     def failing_destinations(self) -> dict[str, str]:
@@ -236,7 +241,8 @@ class RunLoader:
             middle = len(events) // 2
             one = await self._store_portion(events[:middle], patient=patient)
             return one.join(await self._store_portion(events[middle:], patient=patient))
-        stored = await self.writer.store_events(events, patient=patient)
+        kept = self.leases.without_lost(events)
+        stored = await self.writer.store_events(kept, patient=patient)
         self.busy.note(hours, now)
         return stored
 
@@ -252,6 +258,7 @@ class RunLoader:
                     await self.committer.catalog.record_entities(events)
                     await self.committer.latest.raise_rows(raises)
                 await renew_hours(self.committer.table, late)
+                await self.leases.keep()
             except Unavailable as error:
                 logger.warning("events cannot be listed yet: %s", error.message)
                 await asyncio.sleep(self.batching.retry_intervals[-1])

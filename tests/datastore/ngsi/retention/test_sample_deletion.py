@@ -1,10 +1,11 @@
 """Deletions of samples: of a span or all, what stays, who may, and what was not stored yet."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any, TypeVar
 from unittest import mock
 
 import pytest
@@ -21,7 +22,7 @@ from penstock.datastore.ngsi.retention import sample_deletion
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Key
+from penstock.datastore.table.port import Key, Table
 from tests.datastore.jobs.sample_subtree import follow
 from tests.datastore.ngsi.failing_destinations import (
     FailingDestinations,
@@ -29,16 +30,18 @@ from tests.datastore.ngsi.failing_destinations import (
     fail_nothing,
     fail_table,
 )
-from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car
+from tests.datastore.ngsi.sample_sinks import LEASE_SECONDS, QUICK, SinkWorld, car
 from tests.datastore.ngsi.test_repository import START, notify, speed, texts
 from tests.datastore.ngsi.test_sink import accept
 from tests.support.consistency_check import contents
 from tests.support.patience import until
 from tests.support.sample_resources import SUPER, Watch, caller, on_sqlite, without_moto
+from tests.support.table_interceptors import InterceptedTable
 
 CAR = Entity("vehicles", "/4wheels", "car1", "car")
 SECOND = timedelta(seconds=1)
 BUSY = Unavailable("busy")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,11 @@ class Place:
 
 @asynccontextmanager
 async def open_place(
-    world: SinkWorld, failing: FailingDestinations | None = None
+    world: SinkWorld, failing: FailingDestinations | None = None, watch: Watch | None = None
 ) -> AsyncIterator[Place]:
-    watch = Watch()
-    watch.move(timedelta(hours=1))
+    if watch is None:
+        watch = Watch()
+        watch.move(timedelta(hours=1))
     used = failing or world.context.destinations
     async with world.open_sink(QUICK, destinations=used, clock=Clock(watch)) as sink:
         beside = world.store_beside(sink)
@@ -185,6 +189,48 @@ async def test_what_was_accepted_and_is_not_stored_yet_goes_when_it_is_stored(
         counts = await world.wait_until_settled()
         assert counts == IngestCounts(received=stored, persisted=stored, items=stored)
         assert await texts(world, of) == []
+
+
+class StandingTable(InterceptedTable):
+    """A table whose calls stand still until they may go, as those of a process that is paused."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.may_go = asyncio.Event()
+        self.may_go.set()
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        await self.may_go.wait()
+        return await call
+
+
+@on_sqlite
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_server_that_was_paused_stores_nothing_that_was_deleted_meanwhile(
+    world: SinkWorld, shared: bool
+) -> None:
+    watch = Watch()
+    watch.move(timedelta(hours=1))
+    table = StandingTable(world.context.table)
+    async with world.open_sink(table=table, clock=Clock(watch)) as paused:
+        if shared:
+            # The first segment of a process has a run of its own.
+            await accept(paused, car("car2", speed=2))
+        await accept(paused, car("car1", speed=3))
+        table.may_go.clear()
+        watch.move(timedelta(seconds=LEASE_SECONDS + 1))
+        async with open_place(world, watch=watch) as place:
+            await world.wait_until_settled()
+            of = await speed(world)
+            assert await texts(world, of) == ["3"]
+            assert (await place.delete()).state is JobState.DONE
+            assert await texts(world, of) == []
+            table.may_go.set()
+            await until(lambda: not paused.loader.open_runs)
+            assert await texts(world, of) == []
+    stored = 1 + shared
+    counts = IngestCounts(received=stored, persisted=stored, items=stored)
+    assert await world.counts() == counts
 
 
 @on_sqlite
