@@ -7,13 +7,14 @@ before: the parts of the archive by their sizes, the rows of a sheet by a first 
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import ExpatError, ParserCreate
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from penstock.datastore.input_files.kinds import unreadable_file
 from penstock.datastore.input_files.text import read_chunks
@@ -22,6 +23,7 @@ from penstock.transform.outcome import csv_lines
 from penstock.transform.problems import InputRefused
 
 if TYPE_CHECKING:
+    from openpyxl import Workbook
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 TEXTS_BYTES: Final = 32 * 1024 * 1024
@@ -58,6 +60,13 @@ MOST_RATIO: Final = 400
 """Bytes of sheets to one packed byte; those that people fill have 10 to 100."""
 
 CHUNK: Final = 64 * 1024
+
+_BOUNDED_TYPES: Final = (ZIP_STORED, ZIP_DEFLATED)
+"""The ways of packing of which a piece can be unpacked without the rest, and those of Excel."""
+
+_BLANKS: Final = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
+"""Bytes that may stand before XML in any encoding."""
+
 BATCH: Final = 1_000
 _SAID: Final = 100
 """Characters of a refusal that repeats what the file says."""
@@ -71,14 +80,12 @@ class _FileRefused(ValueError):
 
 def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
     """Return the name of the first visible sheet and its rows as CSV; raises InputRefused."""
-    from openpyxl import load_workbook  # noqa: PLC0415 - it comes with an extra
-
     # It warns about each cell with an impossible date, and says what the cell holds: each text
     # would be a line of the log, and be kept in memory until the process ends.
     warnings.filterwarnings("ignore", module=r"openpyxl\.")
     try:
         _require_bounded(path, work)
-        book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        book = _open_book(path)
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         sheet: ReadOnlyWorksheet = (shown or book.worksheets)[0]
     except (WorkInterrupted, InputRefused):
@@ -86,6 +93,31 @@ def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes
     except Exception as error:  # the library may raise anything for a file that is no Excel
         raise unreadable_file(_describe(error)) from None
     return sheet.title, _lines_of(sheet, work)
+
+
+def _open_book(path: Path) -> "Workbook":
+    """Open an archive whose parts are bounded, whichever of them is said to be what."""
+    from openpyxl.reader.excel import ExcelReader  # noqa: PLC0415 - it comes with an extra
+    from openpyxl.xml.constants import SHARED_STRINGS  # noqa: PLC0415
+
+    reader = ExcelReader(path, read_only=True, data_only=True, keep_links=False)
+    reader.archive.close()
+    reader.archive = _SmallReads(path)
+    reader.read_manifest()
+    texts = reader.package.find(SHARED_STRINGS)
+    if texts is not None:
+        _require_small("shared texts", [reader.archive.getinfo(texts.PartName[1:])], TEXTS_BYTES)
+    reader.read()
+    return reader.wb
+
+
+class _SmallReads(ZipFile):
+    """An archive of which no large part is read whole, such as a sheet that is called a style."""
+
+    def read(self, name: str | ZipInfo, pwd: bytes | None = None) -> bytes:
+        part = name if isinstance(name, ZipInfo) else self.getinfo(name)
+        _require_small("other parts", [part], HEAD_BYTES)
+        return super().read(part, pwd)
 
 
 def _describe(error: Exception) -> str:
@@ -103,7 +135,9 @@ def _require_bounded(path: Path, work: InterruptibleWork) -> None:
     """Refuse an archive that takes more memory than a sheet needs."""
     _require_few_parts(path, work)
     with ZipFile(path) as archive:
-        parts = [one for one in archive.infolist() if _is_xml(archive, one)]
+        for one in archive.infolist():
+            _require_true_size(archive, one, work)
+        parts = [one for one in archive.infolist() if _is_xml(archive, one, work)]
         sheets = [one for one in parts if one.filename.startswith(_SHEETS)]
         texts = [one for one in parts if one.filename == _TEXTS]
         head = [one for one in parts if one not in sheets and one not in texts]
@@ -134,12 +168,37 @@ def _require_few_parts(path: Path, work: InterruptibleWork) -> None:
         raise _FileRefused(f"it has more than {MOST_PARTS} parts")
 
 
-def _is_xml(archive: ZipFile, part: ZipInfo) -> bool:
+def _require_true_size(archive: ZipFile, part: ZipInfo, work: InterruptibleWork) -> None:
+    """Refuse a part that unpacks to more than it says, or in pieces that nothing bounds.
+
+    Whoever reads a part whole unpacks all of it, and then cuts off what is beyond its size.
+    """
+    if part.compress_type not in _BOUNDED_TYPES:
+        raise _FileRefused("a part of it is packed as no program packs it")
+    if part.file_size > FILE_BYTES and not part.filename.startswith(_SHEETS):
+        raise _FileRefused(f"a part of it has more than {FILE_BYTES} bytes")
+    longer = copy(part)
+    longer.file_size += 1
+    longer.CRC = None  # type: ignore[assignment]
+    size = 0
+    with archive.open(longer) as file:
+        while chunk := file.read(CHUNK):
+            work.require_wanted()
+            size += len(chunk)
+    if size > part.file_size:
+        raise _FileRefused("a part of it has more bytes than it says")
+
+
+def _is_xml(archive: ZipFile, part: ZipInfo, work: InterruptibleWork) -> bool:
     """Whether the library may read the part as XML: a name or a type elsewhere may say so."""
     if part.filename.endswith((".xml", ".rels")):
         return True
     with archive.open(part) as file:
-        return file.read(64).lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n").startswith(b"<")
+        while chunk := file.read(CHUNK):
+            work.require_wanted()
+            if begin := chunk.lstrip(_BLANKS):
+                return begin.startswith(b"<")
+    return False
 
 
 def _require_small(name: str, parts: Sequence[ZipInfo], most: int) -> None:

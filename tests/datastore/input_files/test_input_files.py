@@ -4,14 +4,17 @@ import asyncio
 import datetime as dt
 import gzip
 import io
+import struct
 import threading
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
+from typing import Any, Final
 
 import duckdb
 import pytest
@@ -464,3 +467,102 @@ def test_a_sheet_under_another_name_is_looked_at_as_well(tmp_path: Path) -> None
         archive.writestr("xl/elsewhere/sheet.bin", "\ufeff" + xml)
     with pytest.raises(InputRefused, match="have over 50000 elements"):
         read_sheet(path, InterruptibleWork())
+
+
+def with_more(data: bytes, name: str, more: bytes) -> bytes:
+    """Let a part of an archive go on, and say that it has the size and the sum that it had."""
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as other:
+        for one in archive.namelist():
+            other.writestr(one, archive.read(one) + (more if one == name else b""))
+    raw, part = bytearray(made.getvalue()), other.getinfo(name)
+    # The list of the parts is last, so that the other entry of the name is that of the part.
+    listed = raw.rindex(name.encode()) - 46
+    for at in (part.header_offset + 14, listed + 16):
+        struct.pack_into("<I", raw, at, zlib.crc32(archive.read(name)))
+        struct.pack_into("<I", raw, at + 8, len(archive.read(name)))
+    return bytes(raw)
+
+
+@pytest.mark.parametrize(
+    "name", ["xl/workbook.xml", "xl/styles.xml", "xl/worksheets/sheet1.xml", "docProps/core.xml"]
+)
+def test_a_part_that_unpacks_to_more_than_it_says_is_refused(name: str, tmp_path: Path) -> None:
+    whole = write(tmp_path / "a.xlsx", with_more(excel_data(), name, b""))
+    assert sheet_text(whole) == sheet_text(write(tmp_path / "b.xlsx", excel_data()))
+    path = write(tmp_path / "c.xlsx", with_more(excel_data(), name, b" "))
+    with pytest.raises(InputRefused, match="a part of it has more bytes than it says"):
+        read_sheet(path, InterruptibleWork())
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_part_that_unpacks_in_pieces_without_bounds_is_refused(
+    packing: int, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "a.xlsx", excel_data())
+    with zipfile.ZipFile(path, "a", packing) as archive:
+        archive.writestr("xl/media/picture.png", b"")
+    with pytest.raises(InputRefused, match="packed as no program packs it"):
+        read_sheet(path, InterruptibleWork())
+
+
+def test_a_part_that_is_no_sheet_has_a_size_that_memory_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "a.xlsx", excel_data())
+    monkeypatch.setattr(excel, "FILE_BYTES", 20_000)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/media/picture.png", b"-" * 20_001)
+    with pytest.raises(InputRefused, match="a part of it has more than 20000 bytes"):
+        read_sheet(path, InterruptibleWork())
+
+
+def test_blanks_before_the_xml_of_a_part_hide_none_of_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.xlsx", excel_data())
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        xml = "<styleSheet>" + "<c/>" * (excel.HEAD_ELEMENTS + 1) + "</styleSheet>"
+        archive.writestr("xl/elsewhere/style.bin", " " * 70_000 + xml)
+    with pytest.raises(InputRefused, match="have over 50000 elements"):
+        read_sheet(path, InterruptibleWork())
+
+
+SHEET_TYPE: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ("TEXTS_BYTES", SHEET_TYPE.replace("worksheet", "sharedStrings")),
+        ("HEAD_BYTES", SHEET_TYPE.replace("worksheet", "sheet.main")),
+    ],
+)
+def test_a_sheet_that_is_said_to_be_something_else_is_not_read_whole(
+    bound: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = zipfile.ZipFile(io.BytesIO(excel_data()))
+    path, large = tmp_path / "a.xlsx", "xl/worksheets/large.xml"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as other:
+        for name in archive.namelist():
+            text = archive.read(name).decode()
+            if name == "[Content_Types].xml":
+                kept = [one for one in text.split("<Override ") if said not in one]
+                more = f'PartName="/{large}" ContentType="{said}" /></Types>'
+                text = "<Override ".join([*kept, more]).replace("</Types><Override", "<Override")
+            other.writestr(name, text)
+        rows = "".join(f'<row r="{n}"/>' for n in range(1, 3_000))
+        other.writestr(large, f"<worksheet>{rows}</worksheet>")
+    opened: list[str] = []
+    open_part = zipfile.ZipFile.open
+
+    def note(self: zipfile.ZipFile, name: Any, *more: Any, **options: Any) -> Any:
+        opened.append(name if isinstance(name, str) else name.filename)
+        return open_part(self, name, *more, **options)
+
+    assert getattr(excel, bound) > len(rows)
+    monkeypatch.setattr(excel, bound, len(rows))
+    monkeypatch.setattr(excel, "_require_bounded", lambda *_: None)
+    monkeypatch.setattr(zipfile.ZipFile, "open", note)
+    with pytest.raises(InputRefused, match="it is no whole Excel file"):
+        read_sheet(path, InterruptibleWork())
+    assert large not in opened
