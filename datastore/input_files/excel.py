@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 TEXTS_BYTES: Final = 32 * 1024 * 1024
 """Bytes of the texts that cells share, which are held in memory."""
 
+TEXTS_ELEMENTS: Final = 2_000_000
+"""Elements of these texts: some 90 bytes are kept of each, however short it is."""
+
+TEXT_ELEMENTS: Final = 10_000
+"""Elements of one of these texts, of which 400 bytes each are held at once."""
+
+_TEXT_DEPTH: Final = 2
+
 HEAD_BYTES: Final = 8 * 1024 * 1024
 """Bytes of all parts beside sheets and texts, such as styles, which are held in memory."""
 
@@ -105,8 +113,8 @@ def _open_book(path: Path) -> "Workbook":
     reader.archive = _SmallReads(path)
     reader.read_manifest()
     texts = reader.package.find(SHARED_STRINGS)
-    if texts is not None:
-        _require_small("shared texts", [reader.archive.getinfo(texts.PartName[1:])], TEXTS_BYTES)
+    if texts is not None and texts.PartName[1:].startswith(_SHEETS):
+        raise _FileRefused("its shared texts are said to be a sheet")
     reader.read()
     return reader.wb
 
@@ -150,6 +158,9 @@ def _require_bounded(path: Path, work: InterruptibleWork) -> None:
         for one in head:
             with archive.open(one) as xml:
                 elements += _PartCheck(xml, work, HEAD_ELEMENTS - elements).run()
+        for one in texts:
+            with archive.open(one) as xml:
+                _TextsCheck(xml, work).run()
         for one in sheets:
             with archive.open(one) as xml:
                 _SheetCheck(xml, work).run()
@@ -209,6 +220,8 @@ def _require_small(name: str, parts: Sequence[ZipInfo], most: int) -> None:
 class _PartCheck:
     """A pass over the XML of a part, which may have so many elements."""
 
+    _too_many = f"the parts beside its sheets have over {HEAD_ELEMENTS} elements"
+
     def __init__(
         self, xml: IO[bytes], work: InterruptibleWork, most_elements: int = sys.maxsize
     ) -> None:
@@ -239,7 +252,7 @@ class _PartCheck:
         if self._depth > MOST_DEPTH:
             raise _FileRefused("a part of it is nested too deeply")
         if self._elements > self._most_elements:
-            raise _FileRefused(f"the parts beside its sheets have over {HEAD_ELEMENTS} elements")
+            raise _FileRefused(self._too_many)
 
     def _end(self, _name: str) -> None:
         self._depth -= 1
@@ -249,6 +262,23 @@ class _PartCheck:
 
     def _refuse_declaration(self, *_: object) -> None:
         raise _FileRefused("a part of it declares a type of document")
+
+
+class _TextsCheck(_PartCheck):
+    """A pass over the XML of shared texts, of which an object is made of each element."""
+
+    _too_many = f"its shared texts have over {TEXTS_ELEMENTS} elements"
+
+    def __init__(self, xml: IO[bytes], work: InterruptibleWork) -> None:
+        super().__init__(xml, work, TEXTS_ELEMENTS)
+        self._before = 0
+
+    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
+        super()._start(name, attributes)
+        if self._depth <= _TEXT_DEPTH:
+            self._before = self._elements
+        elif self._elements - self._before > TEXT_ELEMENTS:
+            raise _FileRefused(f"one of its shared texts has over {TEXT_ELEMENTS} elements")
 
 
 class _SheetCheck(_PartCheck):

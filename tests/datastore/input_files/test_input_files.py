@@ -566,3 +566,22 @@ def test_a_sheet_that_is_said_to_be_something_else_is_not_read_whole(
     with pytest.raises(InputRefused, match="it is no whole Excel file"):
         read_sheet(path, InterruptibleWork())
     assert large not in opened
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "texts", "refusal"),
+    [
+        ("TEXT_ELEMENTS", 10_000, "<si>" + "<r/>" * 10_001 + "</si>", "one of its shared texts"),
+        ("TEXTS_ELEMENTS", 2_000_000, "<si/>" * 2_000_001, "its shared texts have over"),
+        ("TEXTS_ELEMENTS", 2_000_000, "<a/>" * 2_000_001, "its shared texts have over"),
+    ],
+)
+def test_elements_of_shared_texts_are_counted(
+    bound: str, most: int, texts: str, refusal: str, tmp_path: Path
+) -> None:
+    assert getattr(excel, bound) == most
+    path = write(tmp_path / "a.xlsx", excel_data())
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/sharedStrings.xml", f"<sst>{texts}</sst>")
+    with pytest.raises(InputRefused, match=f"{refusal}.* {most} elements"):
+        read_sheet(path, InterruptibleWork())
