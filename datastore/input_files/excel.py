@@ -60,6 +60,9 @@ MOST_ROWS: Final = 1_048_576
 ROW_BYTES: Final = 4 * 1024 * 1024
 """Bytes of XML from the end of one row to that of the next."""
 
+ROW_ELEMENTS: Final = 200_000
+"""Elements between these, such as those of cells and their texts."""
+
 MOST_DEPTH: Final = 32
 MOST_CELLS: Final = 16_384
 """Cells of a row, as Excel itself has it."""
@@ -286,11 +289,13 @@ class _SheetCheck(_PartCheck):
 
     def __init__(self, xml: IO[bytes], work: InterruptibleWork) -> None:
         super().__init__(xml, work)
-        self._rows = self._row_end = self._cells = 0
+        self._rows = self._row_end = self._cells = self._before = 0
         self._number = self._column = 0
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         super()._start(name, attributes)
+        if self._elements - self._before > ROW_ELEMENTS:
+            raise _FileRefused(f"row {self._rows} has more than {ROW_ELEMENTS} elements")
         if _is_named(name, "row"):
             self._rows += 1
             if self._rows > MOST_ROWS:
@@ -324,6 +329,7 @@ class _SheetCheck(_PartCheck):
         if _is_named(name, "row"):
             self._require_small_piece()
             self._row_end = self._parser.CurrentByteIndex
+            self._before = self._elements
 
     def _require_small_piece(self) -> None:
         if self._parser.CurrentByteIndex - self._row_end > ROW_BYTES:

@@ -585,3 +585,23 @@ def test_elements_of_shared_texts_are_counted(
         archive.writestr("xl/sharedStrings.xml", f"<sst>{texts}</sst>")
     with pytest.raises(InputRefused, match=f"{refusal}.* {most} elements"):
         read_sheet(path, InterruptibleWork())
+
+
+def test_elements_of_a_row_are_counted(tmp_path: Path) -> None:
+    archive = zipfile.ZipFile(io.BytesIO(excel_data()))
+
+    def rows_of(*elements: int) -> Path:
+        cells = ['<c t="inlineStr"><is>' + "<r/>" * each + "</is></c>" for each in elements]
+        path = tmp_path / f"{len(elements)}.xlsx"
+        with zipfile.ZipFile(path, "w") as other:
+            for name in archive.namelist():
+                if name != "xl/worksheets/sheet1.xml":
+                    other.writestr(name, archive.read(name))
+            rows = "".join(f"<row>{cell}</row>" for cell in cells)
+            other.writestr("xl/worksheets/sheet1.xml", f"<worksheet>{rows}</worksheet>")
+        return path
+
+    assert excel.ROW_ELEMENTS == 200_000
+    assert read_sheet(rows_of(100_000, 100_000), InterruptibleWork())[0] == "Data"
+    with pytest.raises(InputRefused, match="row 1 has more than 200000 elements"):
+        read_sheet(rows_of(200_000), InterruptibleWork())
