@@ -54,7 +54,7 @@ def serve(
         logging.getLogger("penstock").warning(sentence)
     # A busy port fails before all other work.
     with Listeners.bind(settings) as listeners:
-        run_until_stopped(partial(_serve, settings, listeners))
+        run_until_stopped(partial(_serve, listeners.note_port(settings), listeners))
 
 
 async def _serve(settings: Settings, listeners: Listeners, stop: StopSignals) -> None:

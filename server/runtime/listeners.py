@@ -36,6 +36,13 @@ class Listeners(NamedTuple):
             public.close()
             raise
 
+    def note_port(self, settings: Settings) -> Settings:
+        """Return settings with the port that was bound, which `port = 0` leaves to the system.
+
+        Worker processes tell machines of a cluster the URL of the server.
+        """
+        return settings.model_copy(update={"port": self.public.getsockname()[1]})
+
     @classmethod
     def inherit(cls, files: list[int]) -> Self:
         """Return the listeners of the process that has started this one."""

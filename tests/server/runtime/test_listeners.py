@@ -1,12 +1,16 @@
 """The listeners of a server: a busy port fails at once, and all processes serve both ports."""
 
 import socket
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 
+from penstock.server.command_line import run as run_command
+from penstock.server.commands import serve
 from penstock.server.core.command_output import CommandFailed
+from penstock.server.runtime.child_process import settings_for_process
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.settings.settings import Settings
 from tests.support.patience import HUNG_SECONDS
@@ -27,6 +31,24 @@ def test_a_busy_port_for_administration_frees_the_public_one() -> None:
     with Listeners.bind(Settings.load(port=port)) as listeners:
         assert listeners.admin is None
         assert listeners.sockets == [listeners.public]
+
+
+def test_worker_processes_know_the_port_that_the_system_chose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[Settings, Listeners]] = []
+    ports: list[int] = []
+
+    def note(run: partial[object]) -> None:
+        settings, listeners = run.args
+        started.append((settings, listeners))
+        ports.append(listeners.public.getsockname()[1])
+
+    monkeypatch.setattr(serve, "run_until_stopped", note)
+    assert run_command(["serve", "--port", "0", "--data-dir", str(tmp_path)]) == 0
+    ((settings, _),) = started
+    assert [settings_for_process(settings)["port"]] == ports
+    assert settings.port != 0
 
 
 def fetch(url: str) -> httpx.Response:
