@@ -1,6 +1,7 @@
 """The fixtures of tests of the whole product: a fresh, empty store, and callers of it."""
 
 import asyncio
+import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -92,6 +93,16 @@ async def clients(patience: None) -> AsyncIterator[None]:
     """Let the tables of all tests share the clients of their servers."""
     async with sharing_clients():
         yield
+
+
+@pytest.fixture(scope="module")
+def only_new_garbage() -> None:
+    """Let collections examine what the tests of a module make.
+
+    To examine what all tests before have left takes a second each time.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

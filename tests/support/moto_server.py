@@ -5,6 +5,7 @@ if another thread writes meanwhile, and restoring it would undo what that thread
 changes the attributes of an item one by one. AWS does none of this.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from threading import Lock, Thread
@@ -24,12 +25,31 @@ def serve_moto() -> BaseWSGIServer:
     """
     # The imports take half a second, and most test runs do not need them.
     moto = import_module("moto.server")
+    _track_no_items()
     application = answer_in_turn(moto.DomainDispatcherApplication(moto.create_backend_app))
     server = make_server(
         HOST, 0, application, threaded=True, request_handler=moto.MotoRequestHandler
     )
     Thread(target=server.serve_forever, daemon=True).start()
     return server
+
+
+def _track_no_items() -> None:
+    """Have moto keep no item but those of its tables.
+
+    For its dashboard it keeps every item that was ever written, and every copy that a transaction
+    made: millions of objects at the end of a run, all of which a collection of garbage examines.
+    """
+    import_module("moto.dynamodb.models")
+    for model in import_module("moto.core.model_instances").model_data["dynamodb"].values():
+        model.instances_tracked = deque(maxlen=0)
+
+
+def forget_table(name: str, region: str) -> None:
+    """Remove a table from the server of this process, without a request."""
+    account = import_module("moto.core").DEFAULT_ACCOUNT_ID
+    backends = import_module("moto.dynamodb.models").dynamodb_backends
+    backends[account][region].tables.pop(name, None)
 
 
 def answer_in_turn(application: Application) -> Application:

@@ -22,7 +22,7 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
-from tests.support.moto_server import serve_moto
+from tests.support.moto_server import forget_table, serve_moto
 from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.server_process import free_port
 from tests.support.shared_clients import shared_client
@@ -58,16 +58,19 @@ TWO = ("sqlite", "moto" if skip_reason("dynoxide") else "dynoxide")
 @asynccontextmanager
 async def open_table(name: str, tmp_path: Path) -> AsyncIterator[Table]:
     """Open a separate table of the implementation; it is created and empty."""
+    id = f"penstock-{uuid4()}"
     if name == "sqlite":
-        table: Table = SqliteTable.open(tmp_path / f"{uuid4()}.sqlite", busy_seconds=HUNG_SECONDS)
+        table: Table = SqliteTable.open(tmp_path / f"{id}.sqlite", busy_seconds=HUNG_SECONDS)
     else:
         client = await client_of(_ENDPOINTS[name](), CLIENTS[name])
-        table = DynamoDBTable(f"penstock-{uuid4()}", client, AsyncExitStack(), HUNG_SECONDS)
+        table = DynamoDBTable(id, client, AsyncExitStack(), HUNG_SECONDS)
     try:
         await table.create()
         yield table
     finally:
         await table.close()
+        if name == "moto":
+            forget_table(id, REGION)
 
 
 @asynccontextmanager

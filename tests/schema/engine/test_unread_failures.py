@@ -59,11 +59,7 @@ class Query:
 SCHEMA = strawberry.Schema(Query)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def only_new_garbage() -> None:
-    """Let collections examine what these tests make: all other objects take 50 ms each time."""
-    gc.collect()
-    gc.freeze()
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
 
 
 async def unread_after(text: str, interpreted_runs: int) -> list[str]:

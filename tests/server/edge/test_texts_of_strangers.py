@@ -16,6 +16,8 @@ from penstock.server.app import open_app
 from penstock.server.settings.settings import Settings
 from tests.server.opensubsonic.players import with_vault
 
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
+
 LENGTH: Final = 3_500
 WIDE: Final = "\U0001d4b3"
 """A character for which each one of a text takes four bytes of memory."""

@@ -22,6 +22,8 @@ from tests.server.streams.stream_client import (
 )
 from tests.support.patience import until
 
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
+
 SILENCE = "subscription { silence { number } }"
 EMPTY_LISTS: list[list[object]] = [[]] * 200_000
 QUEUE = 2
