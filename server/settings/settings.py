@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from penstock.server.settings.address_settings import AddressSettings
 from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
@@ -14,6 +14,7 @@ from penstock.server.settings.lineage_settings import LineageSettings
 from penstock.server.settings.ngsi_settings import NgsiSettings
 from penstock.server.settings.quota_settings import QuotaSettings
 from penstock.server.settings.secure_urls import hide_credentials
+from penstock.server.settings.set_variables import SetVariables
 from penstock.server.settings.sign_in_settings import SignInSettings
 from penstock.server.settings.store_settings import StoreSettings
 from penstock.server.settings.worker_settings import WorkerSettings
@@ -108,6 +109,18 @@ class Settings(
     debug: bool = Field(
         False, description="Whether the command line shows the traceback of an unexpected failure."
     )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read no files, and of the environment what is set."""
+        return init_settings, SetVariables(settings_cls)
 
     @classmethod
     def load(cls, **given: Any) -> Self:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from pydantic_settings import EnvSettingsSource
 
 from penstock.server.settings.docs_page import GROUPS, render_page, settings_of
 from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
 from penstock.server.settings.secure_urls import is_secure
+from penstock.server.settings.set_variables import SetVariables
 from penstock.server.settings.settings import Settings
 from penstock.server.settings.unknown_variables import CLIENT_VARIABLES
 
@@ -47,6 +49,14 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PENSTOCK_PORT", "")
     monkeypatch.setenv("PENSTOCK_ISSUER", "")
     assert (Settings.load().port, Settings.load().issuer) == (8000, None)
+
+
+def test_every_variable_is_read_as_pydantic_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A text in which a setting of another form would be read as JSON.
+    given = {name: f"[{n}]" for n, name in enumerate(Settings.model_fields)}
+    for name, value in given.items():
+        monkeypatch.setenv(f"{PREFIX}{name.upper()}", value)
+    assert SetVariables(Settings)() == EnvSettingsSource(Settings)() == given
 
 
 def test_settings_cannot_be_changed() -> None:
