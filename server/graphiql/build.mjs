@@ -18,6 +18,12 @@ const PRETTIER = {
   "prettier/parser-babel": "prettier/plugins/babel",
   "prettier/parser-graphql": "prettier/plugins/graphql",
 };
+const PARTS_OF_PRETTIER = [
+  "prettier/standalone",
+  "prettier/plugins/babel",
+  "prettier/plugins/estree",
+  "prettier/plugins/graphql",
+];
 
 const out = process.argv[2] ?? "dist";
 const assets = join(out, "assets");
@@ -60,10 +66,33 @@ const common = {
   logLevel: "warning",
 };
 
-async function buildWorkers() {
+/** Prettier is built by itself, because the page and a worker load the same parts of it. */
+async function buildPrettier() {
+  const { metafile } = await build({ ...common, entryPoints: PARTS_OF_PRETTIER });
+  const files = Object.entries(metafile.outputs).map(([file, { entryPoint }]) => [
+    /prettier\/.+(?=\.mjs$)/.exec(entryPoint)[0],
+    `./${basename(file)}`,
+  ]);
+  return { metafile, files: Object.fromEntries(files) };
+}
+
+/** Lets what is bundled load the parts of Prettier that were built before. */
+const withPrettier = (files) => ({
+  name: "with-prettier",
+  setup({ onResolve }) {
+    onResolve({ filter: /^prettier\// }, ({ path }) => {
+      const built = files[PRETTIER[path] ?? path];
+      if (!built) throw new Error(`${path} is not among the parts of Prettier that are built`);
+      return { path: built, external: true };
+    });
+  },
+});
+
+async function buildWorkers(prettier) {
   const { metafile } = await build({
     ...common,
     entryPoints: Object.values(WORKERS),
+    plugins: [withPrettier(prettier)],
     // All of them hold the same worker of the editor.
     splitting: true,
   });
@@ -74,14 +103,13 @@ async function buildWorkers() {
   return { metafile, files: Object.fromEntries(files) };
 }
 
-async function buildEntry(workers) {
+async function buildEntry(workers, prettier) {
   const { metafile } = await build({
     ...common,
     entryPoints: ["src/entry.jsx"],
     splitting: true,
     jsx: "automatic",
-    plugins: [withoutMonacoStyles, withoutFontsOfFewWords],
-    alias: PRETTIER,
+    plugins: [withPrettier(prettier), withoutMonacoStyles, withoutFontsOfFewWords],
     define: { WORKERS: JSON.stringify(workers), "process.env.USE_IMPORT": '"true"' },
   });
   const script = outputOf(metafile, (output) => output.entryPoint === "src/entry.jsx");
@@ -167,9 +195,10 @@ async function compress(file) {
 async function main() {
   await rm(out, { recursive: true, force: true });
   await mkdir(assets, { recursive: true });
-  const workers = await buildWorkers();
-  const entry = await buildEntry(workers.files);
-  const licences = await writeLicences([workers.metafile, entry.metafile]);
+  const prettier = await buildPrettier();
+  const workers = await buildWorkers(prettier.files);
+  const entry = await buildEntry(workers.files, prettier.files);
+  const licences = await writeLicences([prettier.metafile, workers.metafile, entry.metafile]);
   await writePage({ script: entry.script, styles: entry.styles, licences });
   const files = await readdir(assets);
   await Promise.all(files.map((file) => compress(join(assets, file))));
