@@ -4,21 +4,11 @@ from asyncio import Lock
 from collections.abc import Sequence
 
 from penstock.datastore.jobs.leases import JobLease
-from penstock.datastore.table.forwarding import ForwardingTable
-from penstock.datastore.table.port import (
-    Batch,
-    Delete,
-    Key,
-    Operation,
-    Page,
-    Put,
-    Query,
-    Scan,
-    Table,
-)
+from penstock.datastore.table.forwarding import ReadForwardingTable
+from penstock.datastore.table.port import Delete, Operation, Put, Table
 
 
-class LeasedTable(ForwardingTable):
+class LeasedTable(ReadForwardingTable):
     """Renews the lease before a write if it was not renewed lately, as after a pause.
 
     Raises JobLeaseLost, and writes nothing, if another worker took the job meanwhile.
@@ -30,15 +20,6 @@ class LeasedTable(ForwardingTable):
         self._table = table
         self._lease = lease
         self._one_at_a_time = Lock()
-
-    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
-        return await self._table.get(keys, consistent=consistent)
-
-    async def query(self, query: Query) -> Page:
-        return await self._table.query(query)
-
-    async def scan(self, scan: Scan) -> Page:
-        return await self._table.scan(scan)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         await self._keep_lease()

@@ -7,27 +7,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from penstock.datastore.table.conditions import condition_holds
-from penstock.datastore.table.forwarding import ForwardingTable
+from penstock.datastore.table.forwarding import ReadForwardingTable
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.limits import TRANSACTION_OPERATIONS
 from penstock.datastore.table.port import (
     AllOf,
-    Batch,
     Condition,
     ConditionFailed,
     Delete,
-    Key,
     Operation,
-    Page,
     Put,
-    Query,
-    Scan,
     Table,
     Update,
 )
 
 
-class FencedTable(ForwardingTable):
+class FencedTable(ReadForwardingTable):
     """Sends `fence`, an update that changes nothing, in each transaction, under a condition.
 
     Raises `lost()` where that does not hold. A batch of writes becomes a transaction. A transaction
@@ -43,15 +38,6 @@ class FencedTable(ForwardingTable):
         self._fence = replace(fence, condition=condition)
         self._condition = condition
         self._lost = lost
-
-    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
-        return await self._table.get(keys, consistent=consistent)
-
-    async def query(self, query: Query) -> Page:
-        return await self._table.query(query)
-
-    async def scan(self, scan: Scan) -> Page:
-        return await self._table.scan(scan)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         fenced = self._fence_in(operations)

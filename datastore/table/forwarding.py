@@ -1,6 +1,8 @@
 """The calls that every table in front of another passes on as they are."""
 
-from penstock.datastore.table.port import Table
+from collections.abc import Sequence
+
+from penstock.datastore.table.port import Batch, Key, Page, Query, Scan, Table
 
 
 class ForwardingTable:
@@ -24,3 +26,18 @@ class ForwardingTable:
 
     async def close(self) -> None:
         await self._table.close()
+
+
+class ReadForwardingTable(ForwardingTable):
+    """Passes reads on, too; the writes are the subclass's own."""
+
+    __slots__ = ()
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        return await self._table.get(keys, consistent=consistent)
+
+    async def query(self, query: Query) -> Page:
+        return await self._table.query(query)
+
+    async def scan(self, scan: Scan) -> Page:
+        return await self._table.scan(scan)
