@@ -4,18 +4,26 @@ openpyxl reads a sheet as a stream but trusts the file, so what it would hold in
 before: the parts of the archive by their sizes, the rows of a sheet by a first pass over its XML.
 """
 
-import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import ParseError
-from xml.parsers.expat import ExpatError, ParserCreate
+from xml.parsers.expat import ExpatError
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
+from penstock.datastore.input_files.excel_xml import (
+    CHUNK,
+    HEAD_ELEMENTS,
+    MOST_ROWS,
+    FileRefused,
+    PartCheck,
+    SheetCheck,
+    TextsCheck,
+)
 from penstock.datastore.input_files.kinds import unreadable_file
 from penstock.datastore.input_files.text import read_chunks
 from penstock.datastore.interruptible_work import InterruptibleWork, WorkInterrupted
@@ -29,19 +37,8 @@ if TYPE_CHECKING:
 TEXTS_BYTES: Final = 32 * 1024 * 1024
 """Bytes of the texts that cells share, which are held in memory."""
 
-TEXTS_ELEMENTS: Final = 2_000_000
-"""Elements of these texts: some 90 bytes are kept of each, however short it is."""
-
-TEXT_ELEMENTS: Final = 10_000
-"""Elements of one of these texts, of which 400 bytes each are held at once."""
-
-_TEXT_DEPTH: Final = 2
-
 HEAD_BYTES: Final = 8 * 1024 * 1024
 """Bytes of all parts beside sheets and texts, such as styles, which are held in memory."""
-
-HEAD_ELEMENTS: Final = 50_000
-"""Elements of these parts; an object of some 650 bytes is made of one, however short it is."""
 
 FILE_BYTES: Final = 256 * 1024 * 1024
 """Bytes of the archive: the list of its parts is held whole, however long it says that it is."""
@@ -52,25 +49,11 @@ MOST_PARTS: Final = 5_000
 _PART: Final = b"PK\x01\x02"
 """The beginning of each entry in the list of parts."""
 
-
 SHEETS_BYTES: Final = 2 * 1024**3
-MOST_ROWS: Final = 1_048_576
-"""Rows of a sheet, as Excel itself has it."""
-
-ROW_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of XML from the end of one row to that of the next."""
-
-ROW_ELEMENTS: Final = 200_000
-"""Elements between these, such as those of cells and their texts."""
-
-MOST_DEPTH: Final = 32
-MOST_CELLS: Final = 16_384
-"""Cells of a row, as Excel itself has it."""
+"""Bytes of all sheets, which are read row by row."""
 
 MOST_RATIO: Final = 400
 """Bytes of sheets to one packed byte; those that people fill have 10 to 100."""
-
-CHUNK: Final = 64 * 1024
 
 _BOUNDED_TYPES: Final = (ZIP_STORED, ZIP_DEFLATED)
 """The ways of packing of which a piece can be unpacked without the rest, and those of Excel."""
@@ -79,14 +62,8 @@ _BLANKS: Final = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 """Bytes that may stand before XML in any encoding."""
 
 BATCH: Final = 1_000
-_SAID: Final = 100
-"""Characters of a refusal that repeats what the file says."""
 _SHEETS: Final = "xl/worksheets/"
 _TEXTS: Final = "xl/sharedStrings.xml"
-
-
-class _FileRefused(ValueError):
-    """The refusal of a file beyond the bounds, in words for people."""
 
 
 def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
@@ -117,7 +94,7 @@ def _open_book(path: Path) -> "Workbook":
     reader.read_manifest()
     texts = reader.package.find(SHARED_STRINGS)
     if texts is not None and texts.PartName[1:].startswith(_SHEETS):
-        raise _FileRefused("its shared texts are said to be a sheet")
+        raise FileRefused("its shared texts are said to be a sheet")
     reader.read()
     return reader.wb
 
@@ -134,7 +111,7 @@ class _SmallReads(ZipFile):
 def _describe(error: Exception) -> str:
     """Say why a file is refused: the library's own words may be about this program."""
     match error:
-        case _FileRefused():
+        case FileRefused():
             return f"it is no whole Excel file: {error}"
         case ExpatError(lineno=line, offset=column) | ParseError(position=(line, column)):
             place = f"line {line}, column {column} of a part of it"
@@ -156,30 +133,30 @@ def _require_bounded(path: Path, work: InterruptibleWork) -> None:
         _require_small("shared texts", texts, TEXTS_BYTES)
         _require_small("other parts", head, HEAD_BYTES)
         if sum(one.file_size - MOST_RATIO * one.compress_size for one in sheets) > 0:
-            raise _FileRefused(f"its sheets have over {MOST_RATIO} bytes to one packed byte")
+            raise FileRefused(f"its sheets have over {MOST_RATIO} bytes to one packed byte")
         elements = 0
         for one in head:
             with archive.open(one) as xml:
-                elements += _PartCheck(xml, work, HEAD_ELEMENTS - elements).run()
+                elements += PartCheck(xml, work, HEAD_ELEMENTS - elements).run()
         for one in texts:
             with archive.open(one) as xml:
-                _TextsCheck(xml, work).run()
+                TextsCheck(xml, work).run()
         for one in sheets:
             with archive.open(one) as xml:
-                _SheetCheck(xml, work).run()
+                SheetCheck(xml, work).run()
 
 
 def _require_few_parts(path: Path, work: InterruptibleWork) -> None:
     """Refuse an archive of very many parts before the list of them is read, which is held whole."""
     if path.stat().st_size > FILE_BYTES:
-        raise _FileRefused(f"it has more than {FILE_BYTES} bytes")
+        raise FileRefused(f"it has more than {FILE_BYTES} bytes")
     parts, rest = 0, b""
     for chunk in read_chunks(path):
         work.require_wanted()
         parts += (rest + chunk).count(_PART)
         rest = chunk[1 - len(_PART) :]
     if parts > MOST_PARTS:
-        raise _FileRefused(f"it has more than {MOST_PARTS} parts")
+        raise FileRefused(f"it has more than {MOST_PARTS} parts")
 
 
 def _require_true_size(archive: ZipFile, part: ZipInfo, work: InterruptibleWork) -> None:
@@ -188,9 +165,9 @@ def _require_true_size(archive: ZipFile, part: ZipInfo, work: InterruptibleWork)
     Whoever reads a part whole unpacks all of it, and then cuts off what is beyond its size.
     """
     if part.compress_type not in _BOUNDED_TYPES:
-        raise _FileRefused("a part of it is packed as no program packs it")
+        raise FileRefused("a part of it is packed as no program packs it")
     if part.file_size > FILE_BYTES and not part.filename.startswith(_SHEETS):
-        raise _FileRefused(f"a part of it has more than {FILE_BYTES} bytes")
+        raise FileRefused(f"a part of it has more than {FILE_BYTES} bytes")
     longer = copy(part)
     longer.file_size += 1
     longer.CRC = None  # type: ignore[assignment]
@@ -200,7 +177,7 @@ def _require_true_size(archive: ZipFile, part: ZipInfo, work: InterruptibleWork)
             work.require_wanted()
             size += len(chunk)
     if size > part.file_size:
-        raise _FileRefused("a part of it has more bytes than it says")
+        raise FileRefused("a part of it has more bytes than it says")
 
 
 def _is_xml(archive: ZipFile, part: ZipInfo, work: InterruptibleWork) -> bool:
@@ -217,137 +194,7 @@ def _is_xml(archive: ZipFile, part: ZipInfo, work: InterruptibleWork) -> bool:
 
 def _require_small(name: str, parts: Sequence[ZipInfo], most: int) -> None:
     if sum(one.file_size for one in parts) > most:
-        raise _FileRefused(f"its {name} have more than {most} bytes")
-
-
-class _PartCheck:
-    """A pass over the XML of a part, which may have so many elements."""
-
-    _too_many = f"the parts beside its sheets have over {HEAD_ELEMENTS} elements"
-
-    def __init__(
-        self, xml: IO[bytes], work: InterruptibleWork, most_elements: int = sys.maxsize
-    ) -> None:
-        self._xml = xml
-        self._work = work
-        self._most_elements = most_elements
-        self._parser = ParserCreate()
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.StartDoctypeDeclHandler = self._refuse_declaration
-        self._depth = self._elements = 0
-
-    def run(self) -> int:
-        """Count the elements.
-
-        Raises _FileRefused, or an error of the parser, for what openpyxl should not read.
-        """
-        while chunk := self._xml.read(CHUNK):
-            self._work.require_wanted()
-            self._parser.Parse(chunk)
-            self._require_small_piece()
-        self._parser.Parse(b"", True)
-        return self._elements
-
-    def _start(self, _name: str, _attributes: Mapping[str, str]) -> None:
-        self._depth += 1
-        self._elements += 1
-        if self._depth > MOST_DEPTH:
-            raise _FileRefused("a part of it is nested too deeply")
-        if self._elements > self._most_elements:
-            raise _FileRefused(self._too_many)
-
-    def _end(self, _name: str) -> None:
-        self._depth -= 1
-
-    def _require_small_piece(self) -> None:
-        """Refuse a piece that is too large to be held."""
-
-    def _refuse_declaration(self, *_: object) -> None:
-        raise _FileRefused("a part of it declares a type of document")
-
-
-class _TextsCheck(_PartCheck):
-    """A pass over the XML of shared texts, of which an object is made of each element."""
-
-    _too_many = f"its shared texts have over {TEXTS_ELEMENTS} elements"
-
-    def __init__(self, xml: IO[bytes], work: InterruptibleWork) -> None:
-        super().__init__(xml, work, TEXTS_ELEMENTS)
-        self._before = 0
-
-    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
-        super()._start(name, attributes)
-        if self._depth <= _TEXT_DEPTH:
-            self._before = self._elements
-        elif self._elements - self._before > TEXT_ELEMENTS:
-            raise _FileRefused(f"one of its shared texts has over {TEXT_ELEMENTS} elements")
-
-
-class _SheetCheck(_PartCheck):
-    """A pass over the XML of a sheet, in which no row may be larger than rows are."""
-
-    def __init__(self, xml: IO[bytes], work: InterruptibleWork) -> None:
-        super().__init__(xml, work)
-        self._rows = self._row_end = self._cells = self._before = 0
-        self._number = self._column = 0
-
-    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
-        super()._start(name, attributes)
-        if self._elements - self._before > ROW_ELEMENTS:
-            raise _FileRefused(f"row {self._rows} has more than {ROW_ELEMENTS} elements")
-        if _is_named(name, "row"):
-            self._rows += 1
-            if self._rows > MOST_ROWS:
-                raise _FileRefused(f"its sheet has more than {MOST_ROWS} rows")
-            self._cells = self._column = 0
-            self._require_next_row(attributes.get("r"))
-        elif _is_named(name, "c"):
-            self._cells += 1
-            if self._cells > MOST_CELLS:
-                raise _FileRefused(f"row {self._rows} has more than {MOST_CELLS} cells")
-            self._require_next_cell(attributes.get("r"))
-
-    def _require_next_row(self, number: str | None) -> None:
-        """Refuse a row that is not behind the last: the library would leave one of them out."""
-        before, self._number = self._number, self._number + 1
-        if number is not None:
-            self._number = int(number) if number.isascii() and number.isdigit() else 0
-        if self._number <= before:
-            raise _FileRefused(f"row {number} stands behind row {before}"[:_SAID])
-
-    def _require_next_cell(self, place: str | None) -> None:
-        """Refuse a cell that is not behind the last one of its row, such as a second B2."""
-        before, self._column = self._column, self._column + 1
-        if place is not None:
-            self._column = _column_of(place)
-        if self._column <= before:
-            raise _FileRefused(f"cell {place} is not in the order of columns"[:_SAID])
-
-    def _end(self, name: str) -> None:
-        super()._end(name)
-        if _is_named(name, "row"):
-            self._require_small_piece()
-            self._row_end = self._parser.CurrentByteIndex
-            self._before = self._elements
-
-    def _require_small_piece(self) -> None:
-        if self._parser.CurrentByteIndex - self._row_end > ROW_BYTES:
-            raise _FileRefused(f"row {self._rows} has more than {ROW_BYTES} bytes")
-
-
-def _column_of(place: str) -> int:
-    """The number of the column of a cell such as `AB12`, counted from 1; 0 if it names none."""
-    column = 0
-    for letter in place.rstrip("0123456789"):
-        if not "A" <= letter <= "Z" or column > MOST_CELLS:
-            return 0
-        column = 26 * column + ord(letter) - ord("A") + 1
-    return column
-
-
-def _is_named(name: str, local: str) -> bool:
-    return name == local or name.endswith(f":{local}")
+        raise FileRefused(f"its {name} have more than {most} bytes")
 
 
 def _lines_of(sheet: "ReadOnlyWorksheet", work: InterruptibleWork) -> Iterator[bytes]:
@@ -359,7 +206,7 @@ def _lines_of(sheet: "ReadOnlyWorksheet", work: InterruptibleWork) -> Iterator[b
         for n, cells in enumerate(sheet.iter_rows(values_only=True)):
             work.require_wanted()
             if n >= MOST_ROWS:
-                raise _FileRefused(f"the sheet has more than {MOST_ROWS} rows")
+                raise FileRefused(f"the sheet has more than {MOST_ROWS} rows")
             texts = _without_empty_end([_text_of(cell) for cell in cells])
             width = width or len(texts)
             if width:

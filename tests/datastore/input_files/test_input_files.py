@@ -22,7 +22,7 @@ from openpyxl import Workbook
 
 from penstock.datastore.access.work import PACKED_BYTES, write_units
 from penstock.datastore.executions.files import ingest_key, input_key, output_key, table_key
-from penstock.datastore.input_files import convert, excel
+from penstock.datastore.input_files import convert, excel, excel_xml
 from penstock.datastore.input_files.convert import InputConversion
 from penstock.datastore.input_files.excel import read_sheet
 from penstock.datastore.interruptible_work import InterruptibleWork, WorkInterrupted
@@ -332,8 +332,8 @@ def test_a_date_that_cannot_be_is_an_error_of_its_cell_and_no_line_of_the_log(
 def test_a_sheet_that_would_take_memory_is_refused(
     tmp_path: Path, xml: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(excel, "ROW_BYTES", 1_000)
-    monkeypatch.setattr(excel, "MOST_ROWS", 100)
+    monkeypatch.setattr(excel_xml, "ROW_BYTES", 1_000)
+    monkeypatch.setattr(excel_xml, "MOST_ROWS", 100)
     with pytest.raises(InputRefused, match="it is no whole Excel file"):
         read_sheet(write(tmp_path / "a.xlsx", with_sheet(xml)), InterruptibleWork())
 
@@ -373,7 +373,7 @@ def test_short_elements_from_which_objects_are_made_are_counted(
     tmp_path: Path, part: str, element: str
 ) -> None:
     path = tmp_path / "a.xlsx"
-    many = f"<x>{f'<{element}/>' * (excel.HEAD_ELEMENTS + 1)}</x>"
+    many = f"<x>{f'<{element}/>' * (excel_xml.HEAD_ELEMENTS + 1)}</x>"
     with (
         zipfile.ZipFile(io.BytesIO(excel_data())) as whole,
         zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive,
@@ -463,7 +463,7 @@ async def test_an_input_that_takes_too_much_memory_fails_with_a_code(
 def test_a_sheet_under_another_name_is_looked_at_as_well(tmp_path: Path) -> None:
     path = write(tmp_path / "a.xlsx", excel_data())
     with zipfile.ZipFile(path, "a") as archive:
-        xml = "<sheetData>" + "<c/>" * (excel.HEAD_ELEMENTS + 1) + "</sheetData>"
+        xml = "<sheetData>" + "<c/>" * (excel_xml.HEAD_ELEMENTS + 1) + "</sheetData>"
         archive.writestr("xl/elsewhere/sheet.bin", "\ufeff" + xml)
     with pytest.raises(InputRefused, match="have over 50000 elements"):
         read_sheet(path, InterruptibleWork())
@@ -521,7 +521,7 @@ def test_a_part_that_is_no_sheet_has_a_size_that_memory_holds(
 def test_blanks_before_the_xml_of_a_part_hide_none_of_it(tmp_path: Path) -> None:
     path = write(tmp_path / "a.xlsx", excel_data())
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
-        xml = "<styleSheet>" + "<c/>" * (excel.HEAD_ELEMENTS + 1) + "</styleSheet>"
+        xml = "<styleSheet>" + "<c/>" * (excel_xml.HEAD_ELEMENTS + 1) + "</styleSheet>"
         archive.writestr("xl/elsewhere/style.bin", " " * 70_000 + xml)
     with pytest.raises(InputRefused, match="have over 50000 elements"):
         read_sheet(path, InterruptibleWork())
@@ -579,7 +579,7 @@ def test_a_sheet_that_is_said_to_be_something_else_is_not_read_whole(
 def test_elements_of_shared_texts_are_counted(
     bound: str, most: int, texts: str, refusal: str, tmp_path: Path
 ) -> None:
-    assert getattr(excel, bound) == most
+    assert getattr(excel_xml, bound) == most
     path = write(tmp_path / "a.xlsx", excel_data())
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/sharedStrings.xml", f"<sst>{texts}</sst>")
@@ -601,7 +601,7 @@ def test_elements_of_a_row_are_counted(tmp_path: Path) -> None:
             other.writestr("xl/worksheets/sheet1.xml", f"<worksheet>{rows}</worksheet>")
         return path
 
-    assert excel.ROW_ELEMENTS == 200_000
+    assert excel_xml.ROW_ELEMENTS == 200_000
     assert read_sheet(rows_of(100_000, 100_000), InterruptibleWork())[0] == "Data"
     with pytest.raises(InputRefused, match="row 1 has more than 200000 elements"):
         read_sheet(rows_of(200_000), InterruptibleWork())
