@@ -8,17 +8,9 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from penstock.datastore.objects.port import Chunks
 
 END_OF_HEAD = b"\r\n\r\n"
-
-
 FORM_BYTES = 32 * 1024
-
-
 FIELD_BYTES = 4 * 1024
-
-
 FIELDS = 16
-
-
 EMPTY_LINES = 4 * FIELDS
 
 
