@@ -121,6 +121,17 @@ class LibraryBrowser:
                 if isinstance(album, Album):
                     yield album
 
+    async def album_names_of(self, artist_id: str) -> dict[str, str | None]:
+        """Read the names of the albums of an artist's tracks, by their places, consistently."""
+        prefix = AUDIO_BY_ARTIST.sk.prefix({"artist": artist_id})
+        query = Query(partition=self._partition, range=Range(prefix), consistent=True)
+        found: dict[str, str | None] = {}
+        async for page in query_pages(self.access.table, query, LINKS):
+            placed = read_all(lambda row: (_album_place(row), link_of(row).album), page)
+            for place, name in placed:
+                found.setdefault(place, name)
+        return found
+
     async def page_of_artists(self, album_id: str, window: Window) -> Slice[Artist]:
         """List a page of the artists of an album: all rows under `AUL:<title>:<album>:`.
 

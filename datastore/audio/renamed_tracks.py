@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from penstock.datastore.audio import names
-from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.records import Album, Audio, Tags
 from penstock.datastore.jobs.jobs import RenamedKind, Renaming
 from penstock.datastore.table.layout import (
     ALBUM,
@@ -53,6 +53,36 @@ def rename_track(track: Audio, renaming: Renaming) -> Audio:
             return replace(
                 track, genres=_replace_name(track.genres, names.genre_id, id, renaming.name)
             )
+
+
+def album_listing_artist(album: Album) -> str | None:
+    """The normal form of the artist by whom an album is one; None for one with a MusicBrainz id."""
+    key = names.album_key(_album_tags(album.name, album.album_artist))
+    return names.normalize_name(album.album_artist) if key.id == album.id else None
+
+
+def renamed_album_place(renaming: Renaming) -> str:
+    """The place of the album that gets the tracks of the renamed one."""
+    artist = renaming.artist or renaming.old_artist
+    key = names.AlbumKey.parse(renamed_id(renaming))
+    if not renaming.merges and renaming.old_artist is None and key is not None:
+        id = names.AlbumKey(names.album_title(renaming.name), key.album).id
+        return names.place_of_album(renaming.name, id)
+    return names.album_place(_album_tags(renaming.name, artist, renaming.mbid))
+
+
+def old_album_place(renaming: Renaming, place: str, album: str | None) -> str | None:
+    """The place that an album of an artist had before the renaming of them.
+
+    None for one whose place does not depend on the name of the artist.
+    """
+    if names.album_place(_album_tags(album, renaming.name)) != place or not renaming.old_artist:
+        return None
+    return names.album_place(_album_tags(album, renaming.old_artist))
+
+
+def _album_tags(name: str | None, artist: str | None, mbid: str | None = None) -> Tags:
+    return Tags(title="", album=name, album_artist=artist, album_mbid=mbid)
 
 
 def _with_artist(track: Audio, id: str, name: str) -> Audio:

@@ -63,7 +63,9 @@ class Renaming(StoredRecord, frozen=True, kw_only=True):
     """A new name for an artist, an album or a genre, which may be the name of another one.
 
     `place` is that in the list of its kind. An album also gets an `artist` and, if it is merged
-    into another one, the MusicBrainz id of that; None leaves the artist.
+    into another one, the MusicBrainz id of that; None leaves the artist. `old_artist` is the
+    normal form of the name that an artist had, or the artist of an album that is listed by it;
+    jobs of earlier releases have none.
     """
 
     kind: RenamedKind
@@ -72,6 +74,7 @@ class Renaming(StoredRecord, frozen=True, kw_only=True):
     artist: str | None = None
     merges: bool = False
     mbid: str | None = None
+    old_artist: str | None = None
 
 
 class DatasetLoad(StoredRecord, frozen=True, kw_only=True):

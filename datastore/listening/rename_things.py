@@ -1,7 +1,8 @@
 """Other names for artists, albums and genres of a library, as a job that can be resumed.
 
 The rows that list the tracks of the old name are the progress: a track that is rewritten leaves
-them. Stars, ratings and plays of an artist or album move with its last track. Rules of smart
+them. Stars, ratings and plays of an artist or album move with its last track, or behind it where
+it went another way. Rules of smart
 playlists get the new name before the first track, and lose the old one behind the last.
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from typing import Final, TypeVar
 
 from penstock.datastore.access.access import Access
@@ -19,15 +21,25 @@ from penstock.datastore.audio.browsing import LibraryBrowser
 from penstock.datastore.audio.by_name import NameReader
 from penstock.datastore.audio.edit_tracks import TrackEditor
 from penstock.datastore.audio.import_job import MAX_TURN_SECONDS
-from penstock.datastore.audio.imports.open_imports import MAX_JOBS, begin_library_job
+from penstock.datastore.audio.imports.open_imports import (
+    MAX_JOBS,
+    begin_library_job,
+    read_open_imports,
+)
 from penstock.datastore.audio.records import Album, Audio
-from penstock.datastore.audio.renamed_tracks import LISTED, rename_track, tracks_prefix
+from penstock.datastore.audio.renamed_tracks import (
+    LISTED,
+    album_listing_artist,
+    rename_track,
+    tracks_prefix,
+)
 from penstock.datastore.audio.track_rules import MAX_NAME
 from penstock.datastore.audio.tracks import TrackReader, key_of_place, link_of
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound
 from penstock.datastore.jobs.jobs import Job, JobKind, RenamedKind, Renaming, new_job
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.listening.last_track_moves import LastTrackMoves
+from penstock.datastore.listening.left_annotations import LeftAnnotations
 from penstock.datastore.listening.renamed_rules import RuleFollower
 from penstock.datastore.table.items import read_all, read_rows
 from penstock.datastore.table.layout import AUDIO
@@ -52,8 +64,15 @@ class ThingRenamer:
     async def rename_artist(self, place: str, name: str) -> Job:
         """Begin a job that renames an artist, or merges them with the artist of the name."""
         _check_name(name, "name")
-        _require((await TrackReader(self.access).artists([place]))[0])
-        return await self._begin(Renaming(kind=RenamedKind.ARTIST, place=place, name=name.strip()))
+        artist = _require((await TrackReader(self.access).artists([place]))[0])
+        return await self._begin(
+            Renaming(
+                kind=RenamedKind.ARTIST,
+                place=place,
+                name=name.strip(),
+                old_artist=names.normalize_name(artist.name),
+            )
+        )
 
     async def rename_album(self, place: str, name: str | None, artist: str | None) -> Job:
         """Begin a job that gives an album another name or artist, or both."""
@@ -64,7 +83,13 @@ class ThingRenamer:
         wanted = album.name if name is None else name.strip()
         by = None if artist is None else artist.strip()
         return await self._begin(
-            Renaming(kind=RenamedKind.ALBUM, place=place, name=wanted, artist=by)
+            Renaming(
+                kind=RenamedKind.ALBUM,
+                place=place,
+                name=wanted,
+                artist=by,
+                old_artist=album_listing_artist(album),
+            )
         )
 
     async def merge_albums(self, place: str, into: str) -> Job:
@@ -134,9 +159,22 @@ def _require(found: T | NotFound) -> T:
 
 
 async def rename_things(access: Access, lease: JobLease) -> None:
-    """Run the job of a lease, as the user who began it."""
-    if lease.job.renaming is not None:
-        await _RenameJob(access, lease, lease.job.renaming).run()
+    """Run the job of a lease, as the user who began it, behind their renamings that came before.
+
+    Two at once could give tracks back and forth without end, or share those of an album.
+    """
+    if lease.job.renaming is None:
+        return
+    if await _is_behind_another(access, lease.job):
+        await lease.pause()
+    await _RenameJob(access, lease, lease.job.renaming).run()
+
+
+async def _is_behind_another(access: Access, job: Job) -> bool:
+    """Whether a renaming of the library that began before has not ended."""
+    listed = (await read_open_imports(access)).jobs
+    before = takewhile(lambda other: other != job.id, listed)
+    return any(listed[other].renaming is not None for other in before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +194,7 @@ class _RenameJob:
         began = get_running_loop().time()
         while await self._rename_listed(began):
             pass
+        await LeftAnnotations(self.access, self.renaming).follow()
         await rules.drop_old_name()
 
     async def _count_tracks(self) -> int:
