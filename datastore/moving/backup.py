@@ -20,6 +20,7 @@ import msgspec
 
 from penstock.datastore.errors import BadArgument, Unavailable
 from penstock.datastore.moving.archive import DamagedArchive, require_no_others
+from penstock.datastore.moving.held_folders import hold_folder
 from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
 from penstock.datastore.private_files import make_private_folder, sync_folder
 from penstock.datastore.sqlite.copy_file import copy_database
@@ -73,13 +74,22 @@ class Backup(msgspec.Struct, frozen=True, rename="camel"):
 def make_backup(store: DataFolder, target: Path, at: str, progress: Progress) -> Backup:
     """Write a backup to an empty folder, or complete one that was cut short.
 
-    Raises BadArgument for a folder with other things, and Unavailable if a database cannot be read.
+    Raises BadArgument for a folder with other things, or that another process fills, and
+    Unavailable if a database cannot be read.
     """
     if not (store.path / store.main).exists():
         raise Unavailable(f"There is no {store.path / store.main}.")
     made = store.at(target)
     _require_own(made)
-    for folder in (target, target / store.files, made.contents):
+    make_private_folder(target)
+    with hold_folder(target):
+        _require_own(made)
+        return _fill_backup(store, made, at, progress)
+
+
+def _fill_backup(store: DataFolder, made: DataFolder, at: str, progress: Progress) -> Backup:
+    target = made.path
+    for folder in (target / store.files, made.contents):
         make_private_folder(folder)
     earlier = target / store.files / f"earlier-{INDEX}"
     _copy_files(store, made, earlier, progress)
@@ -102,12 +112,20 @@ def restore_backup(source: Path, store: DataFolder, progress: Progress) -> Backu
 
     The main database comes last: until then, the folder counts as empty, and the call may be
     repeated. Raises BadArgument for a folder with a store, also one that a server has made there
-    meanwhile, and DamagedArchive for a bad backup.
+    meanwhile, or that another process fills, and DamagedArchive for a bad backup.
     """
     kept = store.at(source)
     backup = check_backup(kept)
     _require_no_store(store)
-    for folder in (store.path, store.path / store.files, store.contents):
+    make_private_folder(store.path)
+    with hold_folder(store.path):
+        _fill_store(kept, backup, store, progress)
+    return backup
+
+
+def _fill_store(kept: DataFolder, backup: Backup, store: DataFolder, progress: Progress) -> None:
+    _require_no_store(store)
+    for folder in (store.path / store.files, store.contents):
         make_private_folder(folder)
     for content, digest in _read_digests(kept).items():
         copied = _copy_whole(kept.contents / content, store.contents / content)
@@ -117,8 +135,7 @@ def restore_backup(source: Path, store: DataFolder, progress: Progress) -> Backu
         _require_no_store(store)
         for log in (f"{name}-wal", f"{name}-shm"):
             (store.path / log).unlink(missing_ok=True)
-        _copy_whole(source / name, store.path / name, replaces=name != store.main)
-    return backup
+        _copy_whole(kept.path / name, store.path / name, replaces=name != store.main)
 
 
 def _require_no_store(store: DataFolder) -> None:

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from penstock.datastore.clock import Clock
 from penstock.datastore.moving.archive import SNAPSHOT, Archive, Manifest
 from penstock.datastore.moving.export import Export
+from penstock.datastore.moving.held_folders import hold_folder
 from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
@@ -51,12 +52,12 @@ async def _export(settings: Settings, target: Path) -> Manifest:
         if problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
     archive = Archive(target)
-    found = archive.read_manifest()
-    is_rest = (target / SNAPSHOT).exists()
-    if found is not None and found.complete and not is_rest:
-        raise CommandFailed(f"{target} has a complete archive already; choose another folder.")
-    if found is None:
+    if archive.read_manifest() is None:
         archive.prepare()
-    async with open_snapshot(settings, target) as store:
-        with show_progress("Exporting", None) as progress:
-            return await Export(store, archive, Clock(), progress).run()
+    with hold_folder(target):
+        found = archive.read_manifest()
+        if found is not None and found.complete and not (target / SNAPSHOT).exists():
+            raise CommandFailed(f"{target} has a complete archive already; choose another folder.")
+        async with open_snapshot(settings, target) as store:
+            with show_progress("Exporting", None) as progress:
+                return await Export(store, archive, Clock(), progress).run()

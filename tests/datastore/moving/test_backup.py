@@ -145,6 +145,43 @@ async def test_a_backup_that_is_killed_at_any_step_is_completed(
         assert await read_everything(opened) == before
 
 
+async def test_a_backup_of_a_process_that_was_paused_and_dies_damages_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, target = data_folder(tmp_path / "store"), tmp_path / "backup"
+    async with running(store.path) as opened:
+        await furnish_little(opened)
+        with monkeypatch.context() as patch:
+
+            def copy_while_another_begins(source: Path, made: Path) -> None:
+                patch.setattr(module, "copy_database", copy)
+                with pytest.raises(BadArgument, match="Another process writes to"):
+                    make_backup(store, target, AT, ignore_progress)
+                raise ProcessDied
+
+            copy = copy_database
+            patch.setattr(module, "copy_database", copy_while_another_begins)
+            assert dies(store, target)
+        made = make_backup(store, target, AT, ignore_progress)
+    assert verify_backup(data_folder(target), ignore_progress) == made
+
+
+async def test_a_folder_is_restored_by_one_process_at_a_time(tmp_path: Path) -> None:
+    store, new = data_folder(tmp_path / "store"), data_folder(tmp_path / "new")
+    async with running(store.path) as opened:
+        await furnish_little(opened)
+        made = make_backup(store, tmp_path / "backup", AT, ignore_progress)
+    refused: list[int] = []
+
+    def begin_another(files: int) -> None:
+        with pytest.raises(BadArgument, match="Another process writes to"):
+            restore_backup(tmp_path / "backup", new, ignore_progress)
+        refused.append(files)
+
+    assert restore_backup(tmp_path / "backup", new, begin_another) == made
+    assert refused == [1] * made.files
+
+
 def dies(store: DataFolder, target: Path) -> bool:
     try:
         make_backup(store, target, AT, ignore_progress)

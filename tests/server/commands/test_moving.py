@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.moving.held_folders import hold_folder
 from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.store import Store
 from penstock.server.command_line import run
@@ -70,6 +71,19 @@ def test_an_export_writes_nothing_into_a_folder_with_other_things(
     assert failed["error"]["messages"] == [f"{target} is not empty: there is letter.txt."]
     assert [path.name for path in target.iterdir()] == ["letter.txt"]
     assert target.stat().st_mode & 0o777 == 0o755
+
+
+def test_an_export_waits_for_another_process_that_writes_to_its_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, "seed", "--size", 1, "--data-dir", "a")
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    with hold_folder(archive):
+        failed = answer(capsys, "export", archive, "--data-dir", "a", code=1)
+    words = f"Another process writes to {archive}: wait for its end, or end it."
+    assert failed["error"]["messages"] == [words]
+    answer(capsys, "export", archive, "--data-dir", "a")
 
 
 def die(*_arguments: object, **_options: object) -> None:
