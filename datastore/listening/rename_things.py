@@ -1,9 +1,9 @@
 """Other names for artists, albums and genres of a library, as a job that can be resumed.
 
 The rows that list the tracks of the old name are the progress: a track that is rewritten leaves
-them. Stars, ratings and plays of an artist or album move with its last track, or behind it where
-it went another way. Rules of smart
-playlists get the new name before the first track, and lose the old one behind the last.
+them. Stars, ratings and plays of an artist or album move with its last track, or behind it where it
+went another way. Rules of smart playlists get the new name before the first track, and lose the old
+one behind the last.
 """
 
 from asyncio import get_running_loop, sleep
