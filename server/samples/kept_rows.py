@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from penstock.datastore.errors import NameTaken
+from penstock.datastore.errors import NameTaken, NotFound
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.kept_rows.engine import is_installed
 from penstock.datastore.objects.no_files import NO_FILES
@@ -43,12 +43,17 @@ CORRECTED: Final = {
     "kWh": "51220.5",
     "Gas kWh": "9100",
 }
+METRICS: Final = {"emissions:scope 1": "gas_co2e", "emissions:scope 2": "co2e"}
+"""The metrics of the scopes, and the outputs that they add up."""
 WITHDRAWN: Final = ("Ocala", "2023-01-01")
 """The plant and the month whose row is withdrawn."""
 
 
 async def seed_kept_rows(store: Store, session: Session) -> None:
-    """Create the pipeline with its rows, unless it is there; needs files and the engine."""
+    """Create the pipeline with its rows, or what a stopped seeding left out of them.
+
+    Needs files and the engine. The metrics come last: where the first is, the rows are complete.
+    """
     if store.files is NO_FILES or not is_installed():
         return
     content = {
@@ -60,21 +65,42 @@ async def seed_kept_rows(store: Store, session: Session) -> None:
     try:
         pipeline = await session.pipelines.writing.create(GROUP, content, None)
     except NameTaken:
-        return
-    await _run(session, pipeline, list(_rows()))
-    await _run(session, pipeline, [CORRECTED])
-    await session.row_withdrawals.by_keys(pipeline, [WITHDRAWN], "The meter was not yet installed.")
-    await _create_metrics(session)
+        pipeline = await session.pipelines.reading.by_name(NAME, GROUP)
+        if pipeline.created_by != session.caller.user_id:
+            return
+    if await _has_metric(session, next(iter(METRICS))) or await _make_rows(session, pipeline):
+        await _create_metrics(session)
+
+
+async def _make_rows(session: Session, pipeline: Pipeline) -> bool:
+    """Run the rows and the correction, each once in a day, and withdraw a row.
+
+    Returns False if a server has still to end what a stopped seeding began.
+    """
+    for key, rows in (("sample rows", list(_rows())), ("sample correction", [CORRECTED])):
+        if not await _run(session, pipeline, rows, f"{key} of {pipeline.id}"):
+            return False
+    with suppress(NotFound):  # withdrawn before
+        reason = "The meter was not yet installed."
+        await session.row_withdrawals.by_keys(pipeline, [WITHDRAWN], reason)
+    return True
+
+
+async def _has_metric(session: Session, name: str) -> bool:
+    try:
+        await session.metrics.reading.by_name(name, GROUP)
+    except NotFound:
+        return False
+    return True
 
 
 async def _create_metrics(session: Session) -> None:
     """Create a metric for each scope, and one over both."""
-    outputs = {"emissions:scope 1": "gas_co2e", "emissions:scope 2": "co2e"}
-    for name, output in outputs.items():
+    for name, output in METRICS.items():
         await _create_metric(
             session, name, MetricSource(kind=PIPELINE.letter, source=NAME, output=output)
         )
-    scopes = [MetricSource(kind=METRIC.letter, source=name) for name in outputs]
+    scopes = [MetricSource(kind=METRIC.letter, source=name) for name in METRICS]
     await _create_metric(session, "emissions", *scopes)
 
 
@@ -90,8 +116,12 @@ async def _create_metric(session: Session, name: str, *inputs: MetricSource) -> 
         await session.metrics.writing.create(GROUP, content, None)
 
 
-async def _run(session: Session, pipeline: Pipeline, rows: list[dict[str, str]]) -> None:
-    await session.executions.inline.run(ExecutionRequest(pipeline_id=pipeline.id), rows)
+async def _run(
+    session: Session, pipeline: Pipeline, rows: list[dict[str, str]], idempotency_key: str
+) -> bool:
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    ended = await session.executions.inline.run(wanted, rows, idempotency_key)
+    return ended.state.is_over
 
 
 def _rows() -> Iterator[dict[str, str]]:

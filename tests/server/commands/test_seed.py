@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.server.command_line import run
+from penstock.server.samples import kept_rows
 from penstock.server.samples.catalogue import GROUPS, sample_pipelines
 from penstock.server.samples.manifest_runs import MANIFEST
 from penstock.server.samples.seeding import SEEDER, purge, seed
 from tests.datastore.manifest.sample_runs import run_faults
 from tests.support.consistency_check import contents, faults
 from tests.support.graphql_client import TRANSFORMER, Ask, as_caller, tag_inputs
+from tests.support.table_interceptors import ProcessDied
 
 
 def ignore_progress() -> None:
@@ -32,11 +35,11 @@ def seed_by_command(data_dir: Path, capsys: pytest.CaptureFixture[str], *more: s
 
 
 def counting(rows: Any) -> Any:
-    """Return the rows without zero counts and without the empty shards that groups keep."""
+    """Return the rows without zero counts, and without those that groups and receipts keep."""
     return {
         key: {name: value for name, value in row.items() if value != 0 and name != "shards"}
         for key, row in rows.items()
-        if not key.pk.startswith(("GC:", "QG:", "QU:")) or row.get("grants")
+        if not key.pk.startswith(("GC:", "IK:", "QG:", "QU:")) or row.get("grants")
     }
 
 
@@ -59,7 +62,7 @@ def test_seeding_twice_makes_nothing_the_second_time_and_purging_leaves_nothing(
     assert seed_by_command(tmp_path, capsys, "--size", "30") == {"created": 10, "found": 20}
     assert seed_by_command(tmp_path, capsys, "--purge") == {"deleted": 31}
     left = asyncio.run(raw(tmp_path))
-    assert [key for key in left if key.sk not in {"G:/", "SM"}] == []
+    assert [key for key in left if key.sk not in {"G:/", "SM", "IK"}] == []
     assert seed_by_command(tmp_path, capsys, "--purge") == {"deleted": 0}
 
 
@@ -257,6 +260,34 @@ async def test_the_sample_of_kept_rows_has_a_correction_a_withdrawal_and_metrics
     store: Store, ask: Ask
 ) -> None:
     await seed(store, 1, ignore_progress)
+    await require_sample_of_kept_rows(ask)
+
+
+@pytest.mark.parametrize("dies_in", ["_run", "_create_metrics", "_create_metric"])
+@pytest.mark.parametrize("calls", [0, 1])
+async def test_a_seeding_that_died_among_the_kept_rows_is_completed(
+    store: Store, ask: Ask, monkeypatch: pytest.MonkeyPatch, dies_in: str, calls: int
+) -> None:
+    step, left = getattr(kept_rows, dies_in), calls
+
+    async def die_in_time(*arguments: object) -> object:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise ProcessDied
+        return await step(*arguments)
+
+    for _ in range(2):
+        left = calls
+        with monkeypatch.context() as patch, suppress(ProcessDied):
+            patch.setattr(kept_rows, dies_in, die_in_time)
+            await seed(store, 1, ignore_progress)
+    await seed(store, 1, ignore_progress)
+    await require_sample_of_kept_rows(ask)
+    assert await faults(store.table) == []
+
+
+async def require_sample_of_kept_rows(ask: Ask) -> None:
     found = (await ask(SAMPLE_ROWS)).value
     years = [(one["start"][:4], one["rows"]) for one in found["totals"]["nodes"]]
     assert years == [("2023", 12 * 12 - 1), ("2024", 12 * 12), ("2025", 12 * 12)]
