@@ -4,7 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # uv installs packages in a twentieth of pip's time: the machine's own, else one from PyPI.
 UV := $(or $(shell command -v uv),$(CURDIR)/.build/uv/bin/uv)
-INSTALL := $(UV) pip install --quiet --strict
+# Followed by the environment: by itself, uv takes one that is active in the shell.
+INSTALL := $(UV) pip install --quiet --strict --python
 export UV
 
 .PHONY: all
@@ -122,12 +123,12 @@ $(CURDIR)/.build/uv/bin/uv:
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
 
 .venv/serving: pyproject.toml requirements/serving.txt | .venv/bin/python
-	$(INSTALL) --require-hashes -r requirements/serving.txt
-	$(INSTALL) --no-deps --build-constraints requirements/testing.txt --editable .
+	$(INSTALL) .venv --require-hashes -r requirements/serving.txt
+	$(INSTALL) .venv --no-deps --build-constraints requirements/testing.txt --editable .
 	@touch $@
 
 .venv/testing: .venv/serving requirements/testing.txt
-	$(INSTALL) --require-hashes -r requirements/testing.txt
+	$(INSTALL) .venv --require-hashes -r requirements/testing.txt
 	@touch $@
 
 # Node builds the pages and runs clients in tests: the machine's own, else one from PyPI.
@@ -137,20 +138,20 @@ node:
 
 .build/node/installed: requirements/node.txt | $(UV)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) .build/node
-	$(INSTALL) --python .build/node --require-hashes -r requirements/node.txt
+	$(INSTALL) .build/node --require-hashes -r requirements/node.txt
 	@touch $@
 
 .venv-scan/installed: tests/scan/requirements.txt | $(UV)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv-scan
-	$(INSTALL) --python .venv-scan -r tests/scan/requirements.txt
+	$(INSTALL) .venv-scan -r tests/scan/requirements.txt
 	@touch $@
 
 .venv-conformance/installed: tests/conformance/requirements.txt | $(UV)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv-conformance
-	$(INSTALL) --python .venv-conformance -r tests/conformance/requirements.txt
+	$(INSTALL) .venv-conformance -r tests/conformance/requirements.txt
 	@touch $@
 
 .venv-peers/installed: pyproject.toml requirements/serving.txt benchmarks/peers/requirements.txt | $(UV)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv-peers
-	$(INSTALL) --python .venv-peers -c requirements/serving.txt -r benchmarks/peers/requirements.txt --editable .
+	$(INSTALL) .venv-peers -c requirements/serving.txt -r benchmarks/peers/requirements.txt --editable .
 	@touch $@

@@ -1,6 +1,8 @@
 """The locked packages: exact versions with hashes from no named index, in step with the project."""
 
+import os
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -54,3 +56,18 @@ def test_what_serves_has_the_same_versions_in_tests() -> None:
     assert {name: str(testing[name].specifier) for name in serving} == {
         name: str(one.specifier) for name, one in serving.items()
     }
+
+
+def test_packages_go_to_the_folders_environment_whichever_one_is_active(tmp_path: Path) -> None:
+    planned = subprocess.run(
+        ["make", "--dry-run", "--always-make", ".venv/testing"],
+        cwd=ROOT,
+        env={**os.environ, "VIRTUAL_ENV": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = planned.stdout.splitlines()
+    installs = [line for line in lines if "pip install --quiet --strict" in line]
+    assert len(installs) == 3
+    assert all(" --python .venv " in line for line in installs)
