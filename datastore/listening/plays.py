@@ -9,13 +9,28 @@ from penstock.datastore.audio.names import album_place
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.listening.annotations import NOUN, Annotations, ThingKey, list_latest
+from penstock.datastore.listening.annotations import (
+    NOUN,
+    Annotations,
+    ThingKey,
+    list_latest,
+    listed_key,
+)
 from penstock.datastore.listening.records import Annotation, Kind, Play
 from penstock.datastore.table.commit import Write, commit, retry_on_conflict
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import PLAY
 from penstock.datastore.table.pages import Slice, Window
-from penstock.datastore.table.port import AnyOf, Attributes, Compare, Missing, Put, Update
+from penstock.datastore.table.port import (
+    AnyOf,
+    Attributes,
+    Check,
+    Compare,
+    Exists,
+    Missing,
+    Put,
+    Update,
+)
 from penstock.datastore.text import unescape
 
 LONG_ENOUGH_MS = 240_000
@@ -70,7 +85,7 @@ class Plays:
             Write(counted, lambda _: _AlreadyCounted()),
             self._count_on((Kind.AUDIO, track.id), play),
             self._count_on(album, play),
-            *(Write(check.operation) for check in Annotations(self.access).thing_checks(album)),
+            Write(Check(listed_key(self.access, album), Exists())),
         ]
 
     def _count_on(self, thing: ThingKey, play: Play) -> Write:

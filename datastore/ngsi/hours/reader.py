@@ -15,10 +15,7 @@ from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.directory import Attribute
 from penstock.datastore.ngsi.event_times import HOUR_MS, MAX_AHEAD
 from penstock.datastore.ngsi.hours.day_keeper import ReadSpan
-from penstock.datastore.ngsi.hours.generations import (
-    DAY_HOURS,
-    kept_query,
-)
+from penstock.datastore.ngsi.hours.generations import DAY_HOURS, kept_query
 from penstock.datastore.ngsi.hours.hour_reading import HourReading
 from penstock.datastore.ngsi.hours.kept_hours import (
     HOURS,
@@ -119,6 +116,10 @@ class HourReader:
     def charts(self) -> ChartReader:
         return ChartReader(self.series, self.access.work)
 
+    @property
+    def _samples(self) -> PaidSamples:
+        return PaidSamples(self.access, self.series)
+
     async def begin(
         self, of: Attribute, span: TimeSpan
     ) -> tuple[Slice[SampledNumber], HourReading | None]:
@@ -127,8 +128,7 @@ class HourReader:
         It is None if these were all samples.
         """
         self.access.work.spend_more(1)
-        samples = PaidSamples(self.access, self.series)
-        first = await samples.read_page(of, span, Window(size=FIRST_PAGE))
+        first = await self._samples.read_page(of, span, Window(size=FIRST_PAGE))
         if not first.more or span.bounds is None:
             return first, None
         low, high = span.bounds
@@ -136,7 +136,7 @@ class HourReader:
             low = max(low, first.entries[0][1].at // HOUR_MS * HOUR_MS)
         now = milliseconds_of(self.access.clock.now())
         read = ReadSpan(low, min(high, now + MAX_AHEAD), now)
-        return first, HourReading(samples, of, read)
+        return first, HourReading(self._samples, of, read)
 
     async def count_kept(self, of: Attribute, span: TimeSpan) -> int:
         """Count the samples in the kept days of a span, also in hours that are no longer valid."""
@@ -159,7 +159,7 @@ class HourReader:
         """
         now = milliseconds_of(self.access.clock.now())
         span = ReadSpan(first * HOUR_MS, end * HOUR_MS - 1, now)
-        reading = HourReading(PaidSamples(self.access, self.series), of, span)
+        reading = HourReading(self._samples, of, span)
         async with aclosing(reading.read(HOURS)) as hours:
             async for _ in hours:
                 pass
