@@ -168,16 +168,25 @@ async def serve_port(
                 Runtime(streams, sink, siblings, gates, instrumentation, limiter),
             ) as app,
         ):
-            announce()
-            settle_garbage_collector()
             config = uvicorn_config(app, settings, gates)
             server = DrainingServer(config, streams, settings.shutdown_seconds)
-            try:
-                with stop.handled_by(partial(server.handle_exit, frame=None)):
-                    await server.serve(listeners.sockets)
-            finally:
-                # DuckDB prints a line for each object that the end of Python does not collect.
-                gc.unfreeze()
+            await _serve_until_stopped(server, listeners.sockets, announce, stop)
+
+
+async def _serve_until_stopped(
+    server: DrainingServer,
+    sockets: list[socket.socket],
+    announce: Callable[[], None],
+    stop: StopSignals,
+) -> None:
+    announce()
+    settle_garbage_collector()
+    try:
+        with stop.handled_by(partial(server.handle_exit, frame=None)):
+            await server.serve(sockets)
+    finally:
+        # DuckDB prints a line for each object that the end of Python does not collect.
+        gc.unfreeze()
 
 
 def url_of(settings: Settings, listener: socket.socket) -> str:
