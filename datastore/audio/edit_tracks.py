@@ -25,8 +25,8 @@ from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key, 
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_rows
-from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
-from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
+from penstock.datastore.errors import Invalid, VersionConflict
+from penstock.datastore.table.commit import Write, commit, retry_on_conflict
 from penstock.datastore.table.items import overwrite
 from penstock.datastore.table.port import Delete, Missing, Put, key_of
 
@@ -66,7 +66,8 @@ class TrackEditor:
         An object of its own in the server's bucket is left to the sweep; annotations and covers are
         swept, too.
         """
-        async for _ in Attempts():
+
+        async def attempt() -> Audio:
             track = await TrackReader(self.access).get_audio_files_by_audio_id(id)
             if expected_version not in (None, track.version):
                 raise VersionConflict(track.version)
@@ -79,12 +80,10 @@ class TrackEditor:
             if is_uploaded(track):
                 rows = loose_rows(self.access, track.object_key, timedelta(0))
                 gone += [Write(Put(row)) for row in rows]
-            try:
-                await commit(self.access.table, [*gone, *row_changes(track_rows(track), NO_ROWS)])
-            except StaleRead:
-                continue
+            await commit(self.access.table, [*gone, *row_changes(track_rows(track), NO_ROWS)])
             return track
-        raise Unavailable("The audio is being written by many at once.")
+
+        return await retry_on_conflict("audio", attempt)
 
     async def rewrite(
         self, id: str, change: Callable[[Audio], Audio], companion: Companion | None = None
@@ -93,7 +92,8 @@ class TrackEditor:
 
         Raises ObjectTaken if the track changes to an object that another track has.
         """
-        async for _ in Attempts():
+
+        async def attempt() -> Audio:
             track = await TrackReader(self.access).get_audio_files_by_audio_id(id)
             changed = change(track)
             if changed == track:
@@ -112,12 +112,10 @@ class TrackEditor:
             ]
             if companion is not None:
                 writes = await companion(track, changed, writes)
-            try:
-                await commit(self.access.table, writes)
-            except StaleRead:
-                continue
+            await commit(self.access.table, writes)
             return changed
-        raise Unavailable("The audio is being written by many at once.")
+
+        return await retry_on_conflict("audio", attempt)
 
     def _object_changes(self, old: Audio, new: Audio) -> list[Write]:
         """The writes that move the claim on the object, and note the use of another cover."""

@@ -11,12 +11,11 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.browsing import LibraryBrowser
 from penstock.datastore.audio.names import artist_place
 from penstock.datastore.audio.renamed_tracks import old_album_place, renamed_album_place
-from penstock.datastore.errors import Unavailable
 from penstock.datastore.jobs.jobs import RenamedKind, Renaming
 from penstock.datastore.listening.annotation_moves import AnnotationMover
-from penstock.datastore.listening.annotations import Annotations, ThingKey, listed_key
+from penstock.datastore.listening.annotations import NOUN, Annotations, ThingKey, listed_key
 from penstock.datastore.listening.records import Kind
-from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
+from penstock.datastore.table.commit import Write, commit, retry_on_conflict
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.port import Check, Exists, Missing
 
@@ -40,17 +39,14 @@ class LeftAnnotations:
         """Move an annotation, unless its name has tracks or the other one has none."""
         old, new = listed_key(self.access, source), listed_key(self.access, target)
         checks = [Write(Check(old, Missing())), Write(Check(new, Exists()))]
-        async for _ in Attempts():
+
+        async def attempt() -> None:
             listed = await read_rows(self.access.table, [old, new], consistent=True)
-            if listed.keys() != {new}:
-                return
-            writes = await AnnotationMover(self.access).list_writes(source, target)
-            try:
+            if listed.keys() == {new}:
+                writes = await AnnotationMover(self.access).list_writes(source, target)
                 await commit(self.access.table, [*checks, *writes])
-            except StaleRead:
-                continue
-            return
-        raise Unavailable("The annotation is being written by many at once.")
+
+        await retry_on_conflict(NOUN, attempt)
 
     async def _list_moves(self) -> Mapping[ThingKey, ThingKey]:
         """The things that may have lost their last track, and those in their place."""

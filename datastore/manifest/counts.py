@@ -3,14 +3,13 @@
 from asyncio import gather
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 
 from msgspec.structs import replace
 
-from penstock.datastore.errors import IllegalState, NotFound, Unavailable
+from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.groups.rows import count_in_group
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run
-from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit, stale_read
+from penstock.datastore.table.commit import Write, commit, retry_on_conflict, stale_read
 from penstock.datastore.table.layout import MANIFEST, MANIFEST_COUNT
 from penstock.datastore.table.port import Item, Key, Missing, Put, Table
 from penstock.datastore.table.sharded_counts import SHARDS, ShardedCounts
@@ -106,10 +105,10 @@ async def remove_manifest(table: Table, name: ManifestName) -> None:
     def refuse(standing: Item | None) -> Exception | None:
         return unknown_manifest(name) if standing is None else None
 
-    async for _ in Attempts():
+    async def attempt() -> None:
         removed = await run_counts(name).removal_writes(
             table, (RUNS,), refuse, manifest_not_empty(name)
         )
-        with suppress(StaleRead):
-            return await commit(table, [*removed, count_in_group(name.group, "grants", -1)])
-    raise Unavailable("The manifest is being written by many at once.")
+        await commit(table, [*removed, count_in_group(name.group, "grants", -1)])
+
+    await retry_on_conflict("manifest", attempt)

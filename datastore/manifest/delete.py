@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.errors import NotFound
 from penstock.datastore.manifest.counts import remove_manifest, remove_runs_writes, run_counts
 from penstock.datastore.manifest.labels import ALL_RUNS
 from penstock.datastore.manifest.manifests import manifest_name_of
@@ -20,11 +20,11 @@ from penstock.datastore.manifest.rows import (
 )
 from penstock.datastore.table.commit import (
     AlreadyDone,
-    Attempts,
     Refusal,
     StaleRead,
     Write,
     commit,
+    retry_on_conflict,
     stale_read,
 )
 from penstock.datastore.table.items import read_rows
@@ -155,14 +155,13 @@ async def delete_manifest(
 
 async def _delete_latest(access: Access, name: RunName) -> None:
     key = key_of_run(name)
-    async for _ in Attempts():
+
+    async def attempt() -> None:
         item = (await read_rows(access.table, [key], consistent=True)).get(key)
-        if item is None:
-            return
-        with suppress(StaleRead):
+        if item is not None:
             await delete_run(access, run_of(item))
-            return
-    raise Unavailable("The run is being written by many at once.")
+
+    await retry_on_conflict("run", attempt)
 
 
 def _describe_conflict(standing: Attributes | None) -> Exception:

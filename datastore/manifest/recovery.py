@@ -3,13 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.errors import (
-    FieldProblem,
-    Invalid,
-    OutputExists,
-    OutputMissing,
-    Unavailable,
-)
+from penstock.datastore.errors import FieldProblem, Invalid, OutputExists, OutputMissing
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.delete import delete_run
 from penstock.datastore.manifest.records import SUCCESS_FILE, Run, RunName
@@ -17,7 +11,7 @@ from penstock.datastore.manifest.runs import Runs, folder_in_stage
 from penstock.datastore.manifest.state_machine import advance_run
 from penstock.datastore.manifest.transitions import Recover, Reset, Transition
 from penstock.datastore.roles import Role
-from penstock.datastore.table.commit import Attempts, StaleRead
+from penstock.datastore.table.commit import retry_on_conflict
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +108,15 @@ class Recovery:
         Returns the run as it was; with `dry_run` it stays.
         """
         self.runs.access.require_role(Role.ADMIN, name.manifest.group)
-        async for _ in Attempts():
+
+        async def attempt() -> Run:
             run = await self._read_run(name)
             await self._require_incomplete(run, Reset(), output, force=force)
-            if dry_run:
-                return run
-            try:
+            if not dry_run:
                 await delete_run(self.runs.access, run)
-            except StaleRead:
-                continue
             return run
-        raise Unavailable("The run is being written by many at once.")
+
+        return await retry_on_conflict("run", attempt)
 
     async def _change(self, name: RunName, transition: Transition, *, dry_run: bool) -> Run:
         change = self.runs.preview if dry_run else self.runs.change

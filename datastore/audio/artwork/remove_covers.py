@@ -19,8 +19,8 @@ from penstock.datastore.audio.records import Album, Audio
 from penstock.datastore.audio.tracks import TrackReader, key_of_place
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep
-from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit, stale_read
+from penstock.datastore.errors import NotFound
+from penstock.datastore.table.commit import Write, commit, retry_on_conflict
 from penstock.datastore.table.layout import ALBUM
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Compare, Update
@@ -63,7 +63,8 @@ class CoverRemover:
         A track that gets this cover meanwhile notes its use, so the tracks are then read again.
         """
         covers = CoverStore(self.access)
-        async for _ in Attempts():
+
+        async def attempt() -> None:
             album = await require_album(self.access, place)
             if album.artwork is None:
                 return
@@ -78,12 +79,9 @@ class CoverRemover:
                 condition=Compare("artwork", "=", album.artwork),
             )
             unused = covers.unused_check(album.artwork, use)
-            with suppress(StaleRead):
-                await commit(
-                    self.access.table, [Write(update, stale_read), Write(unused, stale_read)]
-                )
-                return
-        raise Unavailable("The album is being written by many at once.")
+            await commit(self.access.table, [Write(update), Write(unused)])
+
+        await retry_on_conflict("album", attempt)
 
     async def _find_cover(self, album: Album) -> str | None:
         """The cover that the album shows if a track has it, or else that of another track.

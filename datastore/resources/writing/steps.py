@@ -12,7 +12,6 @@ of their revisions.
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -20,12 +19,12 @@ from typing import Any, Final
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.errors import PenstockError
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Footprint, Resource, StoredRecord
 from penstock.datastore.resources.derived_rows import derive_rows, difference
 from penstock.datastore.resources.use_rows import listed_uses
-from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
+from penstock.datastore.table.commit import Write, commit, retry_on_conflict
 from penstock.datastore.table.counters import CounterDrift
 from penstock.datastore.table.items import attributes_of, load, resource_id
 from penstock.datastore.table.layout import UNFINISHED, KindDefinition
@@ -83,12 +82,12 @@ class RemainingSteps:
 
         List unfinished writes: `pk = P:<id>`, `sk` from `W:` on, in the order of revisions.
         """
-        async for _ in Attempts():
-            with suppress(StaleRead):
-                for item in await self._read_markers(id):
-                    await self._finish(item)
-                return
-        raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
+
+        async def attempt() -> None:
+            for item in await self._read_markers(id):
+                await self._finish(item)
+
+        await retry_on_conflict(self.kind.noun, attempt)
 
     async def finish_or_leave(self, id: str) -> None:
         """Finish every write of the resource, or leave that to the sweep where it fails.
