@@ -26,8 +26,7 @@ from penstock.datastore.errors import BadArgument, FieldProblem, LimitExceeded, 
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import prefix_paths
 from penstock.datastore.objects.chunks import single_chunk
-from penstock.datastore.objects.download_names import file_name_for
-from penstock.datastore.objects.port import LISTING, Download, UploadForm
+from penstock.datastore.objects.port import LISTING, Download, UploadForm, file_name_for
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset
 from penstock.datastore.roles import GroupPath, Role

@@ -5,12 +5,14 @@ implementations fulfil it, `directory` and `s3`, after the same `checks`; `NoFil
 call where no bucket is configured.
 """
 
+import re
 import socket
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from urllib.parse import quote
 
 from penstock.datastore.errors import Unavailable
 
@@ -204,6 +206,19 @@ def behind_folder(folder: str) -> str:
     `0` follows `/`, so only a file of this very name is passed over, which is no folder.
     """
     return folder[:-1] + "0" if folder else ""
+
+
+def file_name_for(stem: str, suffix: str) -> str:
+    """The name of a download: as much of a stem as `check_download` accepts, and a suffix."""
+    plain = re.sub(r"[/\\]|\$\{", "-", stem)
+    room = FILE_NAME_BYTES - len(suffix.encode())
+    return plain.encode()[:room].decode(errors="ignore") + suffix
+
+
+def content_disposition(filename: str) -> str:
+    """The Content-Disposition header that saves under this name, in ASCII too for old clients."""
+    plain = re.sub(r'[^ -~]|["\\%]', "_", filename)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
 
 
 async def delete_below(files: Files, prefix: str) -> None:

@@ -14,7 +14,6 @@ from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.errors import NotFound, RequestRefused, Unavailable
 from penstock.datastore.objects import checks, port
 from penstock.datastore.objects.chunks import regroup_blocks
-from penstock.datastore.objects.download_names import content_disposition
 from penstock.datastore.objects.port import (
     LISTING,
     Chunks,
@@ -25,6 +24,7 @@ from penstock.datastore.objects.port import (
     SocketFactory,
     Stat,
     UploadForm,
+    content_disposition,
 )
 from penstock.datastore.objects.s3_answers import (
     check_content,

@@ -17,8 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.objects.directory import LocalFiles, OpenFile, UploadRefused
-from penstock.datastore.objects.download_names import content_disposition
-from penstock.datastore.objects.port import Chunks, Stat
+from penstock.datastore.objects.port import Chunks, Stat, content_disposition
 from penstock.datastore.objects.signed_links import SignedLink
 from penstock.server.connections.connection import connection_of
 from penstock.server.connections.file_transfers import (

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadArgument, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.objects import chunks
-from penstock.datastore.objects.download_names import content_disposition
-from penstock.datastore.objects.port import FileReplaced, Files
+from penstock.datastore.objects.port import FileReplaced, Files, content_disposition
 from penstock.datastore.objects.s3 import S3Files
 from tests.datastore.objects.conftest import (
     breaking,
