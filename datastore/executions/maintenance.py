@@ -15,6 +15,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions.access import needs_starter
 from penstock.datastore.executions.claims.claims import with_end_state
 from penstock.datastore.executions.claims.queue import due_executions
+from penstock.datastore.executions.failure_codes import FailureCode
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.records import (
     EventKind,
@@ -52,17 +53,14 @@ class _Reason(NamedTuple):
     message: str
 
 
-_NO_INPUT: Final = _Reason("NO_INPUT", "No input was uploaded in time.")
-ROWS_NOT_STORED: Final = "ROWS_NOT_STORED"
-"""The code of an execution of rows of a request that its server lost, so that nothing ran."""
-
+_NO_INPUT: Final = _Reason(FailureCode.NO_INPUT, "No input was uploaded in time.")
 _ROWS_LOST: Final = _Reason(
-    ROWS_NOT_STORED,
+    FailureCode.ROWS_NOT_STORED,
     "The server stopped before it had stored the rows of the request, so nothing ran. Create it "
     "again: the same idempotency key then runs this execution.",
 )
 _NOT_STARTED: Final = _Reason(
-    "NOT_STARTED", "Its input was uploaded, but nobody who may start it did so in time."
+    FailureCode.NOT_STARTED, "Its input was uploaded, but nobody who may start it did so in time."
 )
 
 

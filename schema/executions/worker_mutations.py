@@ -2,6 +2,7 @@
 
 import strawberry
 
+from penstock.datastore.executions.failure_codes import WORKER_CODES
 from penstock.resolvers import executions
 from penstock.schema.core.context import Info
 from penstock.schema.core.descriptions import InputOf
@@ -77,10 +78,11 @@ class FailExecutionInput:
     id: strawberry.ID = id_field("execution")
     fence: Long = strawberry.field(description=_FENCE)
     code: str = strawberry.field(
-        description="The code of the failure, for programs: at most 64 characters."
+        description=f"The code of the failure, for programs: one of {', '.join(WORKER_CODES)}."
     )
     message: str = strawberry.field(
-        description="The description of the failure, for people: at most 1,000 characters."
+        description="The description of the failure, for people: at most 1,000 characters, "
+        "and no control characters but ends of lines and tabs."
     )
 
 

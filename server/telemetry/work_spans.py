@@ -11,6 +11,8 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Link, ProxyTracerProvider, SpanContext, StatusCode, Tracer
 
+from penstock.datastore.errors import ErrorCode
+from penstock.datastore.executions.failure_codes import FailureCode
 from penstock.datastore.work_reports import ExecutionChange, ExecutionReport, JobChange, JobReport
 
 Attributes: TypeAlias = Mapping[str, str | int]
@@ -18,7 +20,9 @@ Attributes: TypeAlias = Mapping[str, str | int]
 REMEMBERED: Final = 10_000
 """The executions and jobs whose requests are remembered; the oldest are forgotten first."""
 
-_FAULTS: Final = frozenset(("INTERNAL_ERROR", "ATTEMPTS_EXHAUSTED", "INTERNAL_SERVER_ERROR"))
+_FAULTS: Final = frozenset(
+    (FailureCode.INTERNAL_ERROR, FailureCode.ATTEMPTS_EXHAUSTED, ErrorCode.INTERNAL_SERVER_ERROR)
+)
 """The reasons of failures that the server caused."""
 
 

@@ -284,7 +284,7 @@ async def test_end_an_execution(world: Store, pipeline: Pipeline) -> None:
     after = await external.complete(made.id, 1, COUNTS)
     assert (after.state, after.counts) == ("success", COUNTS)
     with pytest.raises(IllegalState):
-        await external.fail(made.id, 1, "LATE", "too late")
+        await external.fail(made.id, 1, "WORKER_FAILED", "too late")
 
 
 async def test_cancel_an_execution(world: Store, pipeline: Pipeline) -> None:

@@ -350,7 +350,7 @@ def execution_cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, A
         "claimExecution": {**id, "worker": "mine"},
         "heartbeatExecution": {**id, **fence, "progress": progress},
         "completeExecution": {**id, **fence, "progress": progress},
-        "failExecution": {**id, **fence, "code": "MINE", "message": "mine"},
+        "failExecution": {**id, **fence, "code": "WORKER_FAILED", "message": "mine"},
     }
     fields = "{ id upload { url } outputDownload { url } timeline { nodes { by } } }"
     return {

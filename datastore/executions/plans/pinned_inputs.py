@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.datasets.table_cache import DamagedFile, DatasetTables
 from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.executions.failure_codes import FailureCode
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.objects.lasting_copies import copy_lasting
@@ -71,9 +72,6 @@ async def find_input(files: Files, execution: Execution) -> Stat | None:
     return await copy_input(files, execution)
 
 
-DATASET_GONE: Final = "DATASET_GONE"
-
-
 async def find_datasets(table: Table, plan: TransformPlan) -> Mapping[str, ReferenceDataset]:
     """The dataset versions of a plan by identity; raises InputRefused if one was deleted.
 
@@ -89,7 +87,7 @@ async def find_datasets(table: Table, plan: TransformPlan) -> Mapping[str, Refer
     for identity, key in keys.items():
         if key not in rows:
             raise InputRefused(
-                DATASET_GONE, f"The reference dataset {names[identity]!r} was deleted."
+                FailureCode.DATASET_GONE, f"The reference dataset {names[identity]!r} was deleted."
             )
         id = identity.rpartition(":")[0]
         found[identity] = load(REFERENCE_DATASET.version_record, rows[key], id=id)
@@ -104,4 +102,4 @@ async def load_rows(
     try:
         return dict(zip(datasets, await gather(*reading), strict=True))
     except DamagedFile as damaged:
-        raise InputRefused(DATASET_GONE, damaged.message) from None
+        raise InputRefused(FailureCode.DATASET_GONE, damaged.message) from None

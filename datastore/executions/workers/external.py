@@ -1,6 +1,6 @@
 """Executions run by external workers, which claim, report and end them under a fence."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from penstock.datastore.executions.claims.claims import (
     with_counts,
     with_end_state,
 )
+from penstock.datastore.executions.failure_codes import WORKER_CODES, FailureCode
 from penstock.datastore.executions.files import (
     CSV_TYPE,
     STAGED_FORM_TIME,
@@ -47,7 +48,6 @@ from penstock.transform.outcome import RowCounts
 from penstock.transform.problems import InputRefused
 
 MAX_WORKER = 128
-MAX_CODE = 64
 MAX_MESSAGE = 1000
 URL_SECONDS: Final = int(STAGED_FORM_TIME.total_seconds())
 """The seconds for which URLs and forms are valid."""
@@ -151,11 +151,7 @@ class ExternalWorkers:
 
     async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
         """End the execution in failure with a reason; uploaded rejected rows are kept."""
-        found = (
-            ("code", name_problem(code, MAX_CODE)),
-            ("message", multiline_problem(message, MAX_MESSAGE)),
-        )
-        if problems := [FieldProblem([field], text) for field, text in found if text]:
+        if problems := [*_reason_problems(code, message)]:
             raise Invalid(problems)
         claimed = await self._read_held(id, fence)
         if await self._is_uploaded(claimed, errors_key):
@@ -224,7 +220,7 @@ class ExternalWorkers:
         )
         if plan is None or content is None:
             raise await self._fail_unrunnable(
-                claimed, "INPUT_GONE", "The input of the execution is gone."
+                claimed, FailureCode.INPUT_GONE, "The input of the execution is gone."
             )
         try:
             datasets = await find_datasets(self.access.table, plan)
@@ -281,6 +277,14 @@ def _require_held(execution: Execution, fence: int) -> None:
         raise illegal_state_error(execution)
     if execution.fence != fence:
         raise IllegalState("Another worker took it over.", execution.state.name)
+
+
+def _reason_problems(code: str, message: str) -> Iterator[FieldProblem]:
+    """Tell what is wrong with the code and the message of a failure that a worker reports."""
+    if code not in WORKER_CODES:
+        yield FieldProblem(["code"], f"must be one of {', '.join(WORKER_CODES)}")
+    if problem := multiline_problem(message, MAX_MESSAGE):
+        yield FieldProblem(["message"], problem)
 
 
 def _require_counts(counts: RowCounts) -> None:

@@ -33,8 +33,8 @@ from penstock.datastore.executions.access import require_whole_files
 from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
 from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.create import CreateExecutions, ExecutionRequest
+from penstock.datastore.executions.failure_codes import FailureCode
 from penstock.datastore.executions.files import errors_key, input_key, output_key
-from penstock.datastore.executions.maintenance import ROWS_NOT_STORED
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import (
     Execution,
@@ -248,7 +248,7 @@ class InlineExecutions:
         wanted = replace(wanted, mode=ExecutionMode.INLINE, rows=sha256(data).hexdigest())
         creating = CreateExecutions(self.access, self.rules, self.files)
         execution = await creating.create(wanted, idempotency_key, noted)
-        if execution.code == ROWS_NOT_STORED:
+        if execution.code == FailureCode.ROWS_NOT_STORED:
             execution = await self._begin_again(execution)
         if execution.ready_at is None and not execution.state.is_over:
             self.output.ran.add(execution.id)
@@ -264,7 +264,7 @@ class InlineExecutions:
             return await ChangeExecutions(self.access, self.rules, lambda: None).retry(lost.id)
         except IllegalState:
             now = (await ReadExecutions(self.access).one(lost.id)).execution
-            if now.code == ROWS_NOT_STORED:
+            if now.code == FailureCode.ROWS_NOT_STORED:
                 raise
             return now
 

@@ -18,6 +18,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import IllegalState, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.executions.claims.claims import Claims, with_counts, with_end_state
+from penstock.datastore.executions.failure_codes import FailureCode
 from penstock.datastore.executions.files import (
     GrowingFile,
     errors_key,
@@ -141,7 +142,7 @@ class ExecutionRunner:
         plan = await find_plan(self.table, self.execution.id)
         content = await find_input(self.files, self.execution)
         if plan is None or content is None:
-            await self._fail("INPUT_GONE", "The input of the execution is gone.")
+            await self._fail(FailureCode.INPUT_GONE, "The input of the execution is gone.")
             return
         if self.execution.bytes_total not in (None, content.size):
             raise Unavailable("The store of files gives another input than the one it took.")
@@ -245,7 +246,7 @@ class ExecutionRunner:
             await self._end_in_success(plan, digest)
         else:
             problem = ending.refusal or TransformProblem(
-                0, "", "ALL_ROWS_FAILED", "No row could be used."
+                0, "", FailureCode.ALL_ROWS_FAILED, "No row could be used."
             )
             where = f"Row {problem.row}: " if problem.row else ""
             await self._fail(problem.code, where + problem.message)

@@ -15,6 +15,7 @@ from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.executions.claims.claims import ClaimLost, Claims, with_end_state
 from penstock.datastore.executions.claims.turns import KeptPlace, claimable_in_turn
+from penstock.datastore.executions.failure_codes import FailureCode
 from penstock.datastore.executions.files import (
     end_earlier_uploads,
     lost_keys,
@@ -89,7 +90,7 @@ class ExecutionWorker:
             if claimed.attempts > self.rules.max_attempts:
                 words = "It was attempted too often without success."
                 message = " ".join([words, *filter(None, [claimed.message])])
-                await self._fail(claimed, "ATTEMPTS_EXHAUSTED", message)
+                await self._fail(claimed, FailureCode.ATTEMPTS_EXHAUSTED, message)
             else:
                 await self._run_with_heartbeats(claimed)
         except ClaimLost as lost:
@@ -176,7 +177,7 @@ class ExecutionWorker:
 
     async def _fail_unexpectedly(self, claimed: Execution) -> None:
         with suppress(ClaimLost, PenstockError):
-            await self._fail(claimed, "INTERNAL_ERROR", UNEXPECTED_FAILURE)
+            await self._fail(claimed, FailureCode.INTERNAL_ERROR, UNEXPECTED_FAILURE)
 
     async def _fail(self, claimed: Execution, code: str, message: str) -> None:
         ended = with_end_state(claimed, ExecutionState.FAILED, self.clock.now(), self.rules)

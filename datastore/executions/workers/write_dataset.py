@@ -16,6 +16,7 @@ from penstock.datastore.datasets.files import CheckedContent, draft_content
 from penstock.datastore.datasets.large_files import ContentStream
 from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, QuotaExceeded
+from penstock.datastore.executions.failure_codes import FailureCode
 from penstock.datastore.executions.files import output_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.objects.port import Files
@@ -71,7 +72,9 @@ class DatasetOutput:
         try:
             await writing.replace_content(id, {"content": brought.content}, end)
         except NotFound:
-            raise InputRefused("DATASET_GONE", "The reference dataset was deleted.") from None
+            raise InputRefused(
+                FailureCode.DATASET_GONE, "The reference dataset was deleted."
+            ) from None
         except Invalid as invalid:
             raise _refusal(invalid.problems) from None
         except QuotaExceeded as exceeded:

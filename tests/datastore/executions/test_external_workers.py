@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from msgspec import convert, structs
 
-from penstock.datastore.errors import IllegalState, Invalid, NotFound, NotPermitted
+from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotFound, NotPermitted
 from penstock.datastore.executions.files import (
     errors_key,
     ingest_key,
@@ -90,7 +90,7 @@ async def test_what_was_taken_over_is_lost(store: Store, pipeline: Pipeline, wat
     for call in (
         external.heartbeat(made.id, 1, COUNTS),
         external.complete(made.id, 1, COUNTS),
-        external.fail(made.id, 1, "LATE", "too late"),
+        external.fail(made.id, 1, "WORKER_FAILED", "too late"),
     ):
         with pytest.raises(IllegalState, match="Another worker took it over"):
             await call
@@ -102,18 +102,55 @@ async def test_a_failure_says_why(store: Store, pipeline: Pipeline) -> None:
     made = await ready_execution(store, pipeline)
     await external.claim(made.id, "far")
     await external.heartbeat(made.id, 1, COUNTS)
-    with pytest.raises(Invalid):
-        await external.fail(made.id, 1, "", "no code")
-    failed = await external.fail(made.id, 1, "DISK_FULL", "There was no room.")
+    failed = await external.fail(made.id, 1, "WORKER_FAILED", "There was no room.")
     assert (failed.state, failed.code, failed.message) == (
         "failed",
-        "DISK_FULL",
+        "WORKER_FAILED",
         "There was no room.",
     )
     assert failed.counts == COUNTS
     with pytest.raises(IllegalState, match="failed"):
         await external.heartbeat(made.id, 1, COUNTS)
     assert await faults(store.table) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["", "DISK_FULL", "worker_failed", "INTERNAL_ERROR", "ATTEMPTS_EXHAUSTED", "NOT_STARTED"],
+)
+async def test_a_failure_has_a_code_that_workers_may_report(
+    store: Store, pipeline: Pipeline, code: str
+) -> None:
+    external = store.open_session(ANN).executions.external
+    made = await ready_execution(store, pipeline)
+    await external.claim(made.id, "far")
+    before = await contents(store.table)
+    with pytest.raises(Invalid) as refused:
+        await external.fail(made.id, 1, code, "It failed.")
+    (problem,) = refused.value.problems
+    assert problem.path == ["code"]
+    assert problem.message.startswith("must be one of ALL_ROWS_FAILED, DATASET_GONE, ")
+    assert await contents(store.table) == before
+
+
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        ("gone\x1b[2J", "holds the character U+001B"),
+        ("x" * 1001, "is longer than 1000 characters"),
+    ],
+)
+async def test_the_message_of_a_failure_is_short_and_printable(
+    store: Store, pipeline: Pipeline, message: str, problem: str
+) -> None:
+    external = store.open_session(ANN).executions.external
+    made = await ready_execution(store, pipeline)
+    await external.claim(made.id, "far")
+    before = await contents(store.table)
+    with pytest.raises(Invalid) as refused:
+        await external.fail(made.id, 1, "WORKER_FAILED", message)
+    assert refused.value.problems == [FieldProblem(["message"], problem)]
+    assert await contents(store.table) == before
 
 
 async def test_success_needs_its_files(store: Store, pipeline: Pipeline) -> None:
@@ -128,7 +165,10 @@ async def test_success_needs_its_files(store: Store, pipeline: Pipeline) -> None
     assert over.state == "success"
     before = await contents(store.table)
     assert await external.complete(made.id, 1, RowCounts()) == over
-    for call in (external.heartbeat(made.id, 1, COUNTS), external.fail(made.id, 1, "NO", "")):
+    for call in (
+        external.heartbeat(made.id, 1, COUNTS),
+        external.fail(made.id, 1, "WORKER_FAILED", ""),
+    ):
         with pytest.raises(IllegalState, match="It is success"):
             await call
     assert await contents(store.table) == before
@@ -286,7 +326,7 @@ async def test_the_rejected_rows_of_a_failure_are_kept(store: Store, pipeline: P
     made = await ready_execution(store, pipeline)
     await external.claim(made.id, "far")
     await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
-    over = await external.fail(made.id, 1, "TOO_BAD", "Most rows were bad.")
+    over = await external.fail(made.id, 1, "TOO_MANY_FAILED_ROWS", "Most rows were bad.")
     assert await read_content(store.files, errors_key(over)) == ERRORS
 
 
@@ -353,7 +393,7 @@ async def test_the_forms_of_a_claim_write_nothing_once_it_is_over(
     if end == "success":
         await executions.external.complete(made.id, 1, COUNTS)
     elif end == "failure":
-        await executions.external.fail(made.id, 1, "BROKEN", "It broke.")
+        await executions.external.fail(made.id, 1, "WORKER_FAILED", "It broke.")
     elif end == "cancel":
         await executions.changing.cancel(made.id)
     else:

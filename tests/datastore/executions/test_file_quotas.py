@@ -175,7 +175,7 @@ async def test_files_of_a_worker_elsewhere_count_by_their_size_and_not_by_its_wo
         assert await sum_files(store) == Amounts(files=2, bytes=BOTH)
     else:
         await external.heartbeat(made.id, 1, said)
-        over = await external.fail(made.id, 1, "NO", "no")
+        over = await external.fail(made.id, 1, "WORKER_FAILED", "no")
         assert await sum_files(store) == Amounts(files=2, bytes=len(INPUT) + len(ERRORS))
     assert over.bytes_written == claims
     assert await faults(store.table) == []
@@ -188,7 +188,7 @@ async def test_a_worker_elsewhere_that_stores_nothing_adds_nothing(
     made = await ready_execution(store, pipeline)
     external = store.open_session(CARA).executions.external
     await external.claim(made.id, "far")
-    await external.fail(made.id, 1, "NO", "no")
+    await external.fail(made.id, 1, "WORKER_FAILED", "no")
     assert await sum_files(store) == Amounts(files=1, bytes=len(INPUT))
 
 

@@ -111,7 +111,7 @@ async def test_an_execution_is_listed_in_each_state_of_its_life(
     claimed = await store.open_session(ANN).executions.external.claim(made.id, "w")
     assert await places() == [IN_PROGRESS]
     external = store.open_session(ANN).executions.external
-    await external.fail(made.id, claimed.execution.fence, "BROKEN", "It broke.")
+    await external.fail(made.id, claimed.execution.fence, "WORKER_FAILED", "It broke.")
     assert await places() == [FAILED]
     assert await list_ids(store, order=ENDED) == [made.id]
     await store.open_session(ANN).executions.changing.retry(made.id)
@@ -163,7 +163,7 @@ async def test_executions_by_the_time_that_they_took(
         one = await ready_execution(store, pipeline)
         claimed = await external.claim(one.id, "w")
         watch.move(timedelta(milliseconds=milliseconds))
-        await external.fail(one.id, claimed.execution.fence, "BROKEN", "It broke.")
+        await external.fail(one.id, claimed.execution.fence, "WORKER_FAILED", "It broke.")
         made.append(one.id)
     slow, quick, slowest = made
     never = await begin_execution(store, pipeline)
@@ -365,7 +365,7 @@ async def test_a_rare_duration_is_found_within_the_budget_of_each_page(
     for seconds, one in enumerate(made[::-1]):
         claimed = await external.claim(one.id, "w")
         watch.move(timedelta(seconds=seconds))
-        await external.fail(one.id, claimed.execution.fence, "BROKEN", "It broke.")
+        await external.fail(one.id, claimed.execution.fence, "WORKER_FAILED", "It broke.")
     tight = Store(store.table, files=store.files, list_budget=Budget(units=5, rounds=1))
     slowest = DurationRange(at_least=11)
     for order in (ENDED, ExecutionOrder.NEWEST_FIRST):

@@ -184,7 +184,7 @@ async def test_the_lists_cost_sixteen_units_of_an_executions_life(
     spent["claimed"] = table.take()
     await external.heartbeat(made.id, claimed.execution.fence, RowCounts())
     spent["at work"] = table.take()
-    await external.fail(made.id, claimed.execution.fence, "BROKEN", "It broke.")
+    await external.fail(made.id, claimed.execution.fence, "WORKER_FAILED", "It broke.")
     spent["ended"] = table.take()
     watch.move(timedelta(days=31))
     await counted.finish_deletes()

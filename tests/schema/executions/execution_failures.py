@@ -50,7 +50,7 @@ def execution_failures() -> dict[tuple[str, str], Case]:
         "claimExecution": {"worker": "w"},
         "heartbeatExecution": {"fence": 1, "progress": STRANGE},
         "completeExecution": {"fence": 2, "progress": STRANGE},
-        "failExecution": {"fence": 1, "code": "C", "message": "m"},
+        "failExecution": {"fence": 1, "code": "WORKER_FAILED", "message": "m"},
     }
     states = {
         "startExecution": ("awaiting", "WAITING"),
