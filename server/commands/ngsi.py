@@ -7,7 +7,8 @@ from cyclopts import App, Parameter
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument
-from penstock.datastore.ngsi.adoption.adopt import AdoptionResult, TableAdopter
+from penstock.datastore.ngsi.adoption.adopt import TableAdopter
+from penstock.datastore.ngsi.adoption.notes import AdoptionResult
 from penstock.datastore.ngsi.large_values import LargeValues
 from penstock.datastore.ngsi.name_encoding import Encoding, decode_components
 from penstock.datastore.ngsi.notification import check_service
@@ -24,6 +25,7 @@ MOST_LISTED = 20
 
 _TABLE = "DynamoDB table of Cygnus, or of a program that writes the same fields."
 _SERVICE = "FIWARE service of its samples. By default the first part of the table's name."
+_AGAIN = "Copy what the copy lacks, though the adoption is complete; also what was deleted since."
 
 ngsi = App(name="ngsi", help="Take over tables that other programs filled with samples.")
 
@@ -35,19 +37,21 @@ def adopt(
     *,
     service: Annotated[str | None, Parameter(help=_SERVICE)] = None,
     dry_run: Annotated[bool, Parameter(help="Only show what would happen.")] = False,
+    again: Annotated[bool, Parameter(help=_AGAIN)] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Copy the samples of another program's table to a table of ours, and store new ones there.
 
-    The other table stays as it is. The command may be repeated; after an interruption it goes on.
-    Items that cannot be copied are listed, and the exit code is then 1.
+    The other table stays as it is. The command may be repeated: after an interruption it goes on,
+    and after its end it copies nothing. Items that cannot be copied are listed, and the exit code
+    is then 1.
     """
     settings = options.settings()
     if settings.store != "dynamodb":
         words = "Only tables of DynamoDB can be adopted: give --store dynamodb."
         raise CommandFailed(words, code=ExitCode.USAGE)
     named = service or _first_part(table)
-    found = asyncio.run(_adopt(settings, table, check_service(named), dry_run=dry_run))
+    found = asyncio.run(_adopt(settings, table, check_service(named), dry_run=dry_run, again=again))
     return _adoption_output(table, found, dry_run=dry_run)
 
 
@@ -59,13 +63,17 @@ def _first_part(table: str) -> str:
         raise CommandFailed(words, code=ExitCode.USAGE) from error
 
 
-async def _adopt(settings: Settings, table: str, service: str, *, dry_run: bool) -> AdoptionResult:
+async def _adopt(
+    settings: Settings, table: str, service: str, *, dry_run: bool, again: bool
+) -> AdoptionResult:
     async with open_table(settings) as opened, open_files(settings) as files:
         destinations = await open_sample_tables(settings)
         try:
             adopter = TableAdopter(opened, destinations, LargeValues(files), Clock())
             with show_progress("Copying", None) as progress:
-                return await adopter.adopt(table, service, dry_run=dry_run, progress=progress)
+                return await adopter.adopt(
+                    table, service, dry_run=dry_run, again=again, progress=progress
+                )
         finally:
             await destinations.close()
 
@@ -76,6 +84,11 @@ def _adoption_output(table: str, found: AdoptionResult, *, dry_run: bool) -> Com
         f"{say_count(found.copied, 'sample')} of {table} {copied} to {found.table}; "
         f"{say_count(found.unreadable, 'item is', 'items are')} left out."
     ]
+    if found.ended_at:
+        words.append(
+            f"That was complete at {found.ended_at}: nothing was copied now. "
+            "Give --again to copy what the copy lacks, also what was deleted from it."
+        )
     words += found.reasons[:MOST_LISTED]
     if found.unreadable > MOST_LISTED:
         words.append(f"... and {found.unreadable - MOST_LISTED} more.")
@@ -85,6 +98,7 @@ def _adoption_output(table: str, found: AdoptionResult, *, dry_run: bool) -> Com
         "copied": found.copied,
         "unreadable": found.unreadable,
         "reasons": found.reasons,
+        "endedAt": found.ended_at,
     }
     code = ExitCode.FAILED if found.unreadable else ExitCode.OK
     return CommandOutput("\n".join(words), data, code)

@@ -2,28 +2,26 @@
 
 The keys of a table cannot be changed, and without ours a series cannot be read by time. New samples
 go to the copy from the first moment on. The other table stays as it is. Copying an item again
-changes nothing, so an adoption that was cut short goes on, and one that is done may be repeated.
-What was copied and left out before it was cut short is a part of its result, and it goes on for the
-same service only: for another one, nothing has been copied yet.
+changes nothing, so an adoption that was cut short goes on. One that is complete copies no more.
 No sample takes the place of another: where a key is taken, the next one gets a longer key.
 """
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.dynamodb.wire import Raw
-from penstock.datastore.errors import BadArgument, ForeignTable, NotFound, Unavailable
+from penstock.datastore.errors import BadArgument, ForeignTable, NotFound
 from penstock.datastore.ngsi.adoption.foreign_items import (
     AdoptedSample,
     UnreadableItem,
     label_of,
     read_foreign_item,
 )
+from penstock.datastore.ngsi.adoption.notes import AdoptionNotes, AdoptionResult
 from penstock.datastore.ngsi.catalog import Catalog, EntityName, SeriesPlace
 from penstock.datastore.ngsi.destinations import TableItem
 from penstock.datastore.ngsi.directory import Directory
@@ -36,70 +34,11 @@ from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.naming.table_names import adopted_name, is_table_name
 from penstock.datastore.ngsi.run_log import SINK_CALLER
 from penstock.datastore.objects.no_files import NO_FILES
-from penstock.datastore.table.layout import ADOPTION
-from penstock.datastore.table.port import (
-    Attributes,
-    Compare,
-    Condition,
-    ConditionFailed,
-    Item,
-    Key,
-    Missing,
-    Put,
-    Table,
-    Update,
-    key_of,
-)
-
-MAX_LISTED: Final = 100
-MAX_REASON: Final = 500
-"""Characters of a reason; all that are listed fit into the row of the adoption."""
-
-_AFTER, _SERVICE, _COPIED, _UNREADABLE, _REASONS = _PROGRESS = (
-    "after",
-    "service",
-    "copied",
-    "unreadable",
-    "reasons",
-)
-"""The attributes of a note of progress: where to go on, for whom, and what came before."""
+from penstock.datastore.table.port import Item, Key, Table, key_of
 
 _NEEDS_BUCKET: Final = (
     "its values do not fit into an item, and PENSTOCK_BUCKET names no bucket for them."
 )
-
-
-@dataclass(slots=True)
-class AdoptionResult:
-    """The items that were copied, or would be, and those that are left out, with the reasons."""
-
-    table: str
-    service: str
-    copied: int = 0
-    unreadable: int = 0
-    reasons: list[str] = field(default_factory=list)
-
-    def progress(self) -> Item:
-        """Return what a note of progress holds, beside the position."""
-        return {
-            _SERVICE: self.service,
-            _COPIED: self.copied,
-            _UNREADABLE: self.unreadable,
-            _REASONS: list(self.reasons),
-        }
-
-    def go_on(self, noted: Attributes) -> None:
-        """Begin with what was copied and left out until a note."""
-        self.copied = int(str(noted.get(_COPIED, 0)))
-        self.unreadable = int(str(noted.get(_UNREADABLE, 0)))
-        reasons = noted.get(_REASONS)
-        self.reasons = list(map(str, reasons)) if isinstance(reasons, list) else []
-
-    def leave_out(self, label: str, reason: str) -> None:
-        """Count an item that is not copied, and list it."""
-        self.unreadable += 1
-        if len(self.reasons) < MAX_LISTED:
-            self.reasons.append(f"{label}: {reason}"[:MAX_REASON])
 
 
 class PlacedSamples(NamedTuple):
@@ -119,31 +58,49 @@ class TableAdopter:
     clock: Clock
 
     async def adopt(
-        self, name: str, service: str, *, dry_run: bool, progress: Callable[[], None]
+        self,
+        name: str,
+        service: str,
+        *,
+        dry_run: bool,
+        again: bool = False,
+        progress: Callable[[], None],
     ) -> AdoptionResult:
         """Adopt a table for a service; calls `progress` for each item.
 
-        Raises NotFound if there is no such table, BadArgument if its keys are ours, and Unavailable
-        if another process adopts it as well.
+        With `again`, also one that is complete. Raises NotFound if there is no such table,
+        BadArgument if its keys are ours or it is complete for another service, and Unavailable if
+        another process adopts it as well.
         """
         await self._check_foreign(name)
         result = AdoptionResult(adopted_name(name), service)
-        after = None if dry_run else await self._begin(name, result)
-        while True:
-            page, following = await self.destinations.scan_page(name, after)
+        if dry_run:
+            async for page, _ in self._scan(name, None):
+                result.copied += len(self._read_page(service, name, page, result))
+                _count(page, progress)
+            return result
+        notes = AdoptionNotes(self.table, self.clock, name, result)
+        if await notes.find_complete(again=again):
+            return result
+        await self.destinations.create(result.table)
+        async for page, following in self._scan(name, await notes.begin(again=again)):
             samples = self._read_page(service, name, page, result)
-            if not dry_run:
-                placed = await self._place(samples, result)
-                await self._copy(service, name, placed, result.table)
-                samples = placed.samples
-            result.copied += len(samples)
-            if not dry_run:
-                await self._note_position(name, after, following, result)
-            for _ in page:
-                progress()
-            if following is None:
-                return result
-            after = following
+            placed = await self._place(samples, result)
+            await self._copy(name, placed, notes)
+            result.copied += len(placed.samples)
+            await notes.note_position(following)
+            _count(page, progress)
+        return result
+
+    async def _scan(
+        self, name: str, after: Raw | None
+    ) -> AsyncIterator[tuple[list[Raw], Raw | None]]:
+        """The pages of the table, each with the position behind it; None behind the last."""
+        while True:
+            page, after = await self.destinations.scan_page(name, after)
+            yield page, after
+            if after is None:
+                return
 
     async def _check_foreign(self, name: str) -> None:
         if not is_table_name(name) or not await self.destinations.exists(name):
@@ -153,43 +110,6 @@ class TableAdopter:
         except ForeignTable:
             return
         raise BadArgument(f"The table {name} has our own keys: there is nothing to adopt.")
-
-    async def _begin(self, name: str, result: AdoptionResult) -> Raw | None:
-        """Send new samples to the target, and return where an adoption was cut short."""
-        await self.destinations.create(result.table)
-        item: Item = {**ADOPTION.item(table=name), "movedTo": result.table}
-        found = (await self.table.get([key_of(item)], consistent=True)).items.get(key_of(item))
-        if found is None:
-            await self.table.write([Put({**item, "startedAt": self.clock.timestamp()})])
-            return None
-        after = found.get(_AFTER)
-        if not isinstance(after, str):
-            return None
-        if found.get(_SERVICE) == result.service:
-            result.go_on(found)
-            position: Raw = json.loads(after)
-            return position
-        await self._note(name, Compare(_AFTER, "=", after), {})
-        return None
-
-    async def _note_position(
-        self, name: str, before: Raw | None, after: Raw | None, result: AdoptionResult
-    ) -> None:
-        """Note where to go on, unless another process noted it first: only one goes on then."""
-        as_read = Missing(_AFTER) if before is None else Compare(_AFTER, "=", json.dumps(before))
-        position = {} if after is None else {_AFTER: json.dumps(after), **result.progress()}
-        await self._note(name, as_read, position)
-
-    async def _note(self, name: str, as_read: Condition, position: Item) -> None:
-        """Note a position in the place of the one that was read; without one, none is left."""
-        forgotten = () if position else _PROGRESS
-        noted = Update(
-            key=ADOPTION.key(table=name), set=position, remove=forgotten, condition=as_read
-        )
-        try:
-            await self.table.transact([noted])
-        except ConditionFailed:
-            raise Unavailable(f"Another process adopts the table {name} as well.") from None
 
     def _read_page(
         self, service: str, name: str, page: Iterable[Raw], result: AdoptionResult
@@ -235,19 +155,27 @@ class TableAdopter:
         found = await self.destinations.table(target).get(distinct)
         return {key: dict(item) for key, item in found.items()}
 
-    async def _copy(self, service: str, name: str, placed: PlacedSamples, target: str) -> None:
+    async def _copy(self, name: str, placed: PlacedSamples, notes: AdoptionNotes) -> None:
+        service, target = notes.result.service, notes.result.table
+        await notes.require_hold()
         for each in placed.fresh:
             await self.values.write(each.files)
         access = Access(self.table, SINK_CALLER, self.clock, Budget())
         latest = LatestRows(Directory(access), self.destinations)
         await latest.raise_rows(await latest.plan(_latest_entries(service, placed.fresh)))
         items = [TableItem(target, each.item) for each in placed.fresh]
+        await notes.require_hold()
         await write_items(self.destinations, items)
         samples, catalog = placed.samples, Catalog(self.table)
         await catalog.record_paths({(service, each.path) for each in samples})
         await catalog.record_moved(_places(service, samples), name, target)
         # What was kept of their hours before they came misses them.
         await renew_hours(self.table, set(_hours(service, samples)))
+
+
+def _count(page: Iterable[Raw], progress: Callable[[], None]) -> None:
+    for _ in page:
+        progress()
 
 
 def _holds_other(held: Mapping[Key, Item], sample: AdoptedSample) -> bool:

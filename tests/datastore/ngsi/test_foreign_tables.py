@@ -13,8 +13,9 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.dynamodb.wire import Raw, decode_item, encode_item
 from penstock.datastore.errors import BadArgument, ErrorCode, ForeignTable, NotFound, Unavailable
 from penstock.datastore.ngsi import large_values
-from penstock.datastore.ngsi.adoption.adopt import AdoptionResult, TableAdopter
+from penstock.datastore.ngsi.adoption.adopt import TableAdopter
 from penstock.datastore.ngsi.adoption.foreign_items import UnreadableItem, read_foreign_item
+from penstock.datastore.ngsi.adoption.notes import AdoptionResult
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.destinations import FailureKind
 from penstock.datastore.ngsi.directory import ServicePath
@@ -68,6 +69,17 @@ COLUMN = {
     "oil_level_md": "[]",
 }
 ITEM_CALLS = {"BatchGetItem", "BatchWriteItem", "GetItem", "PutItem", "Query", "Scan"}
+NOTED = (
+    "copied",
+    "endedAt",
+    "holder",
+    "movedTo",
+    "reasons",
+    "service",
+    "startedAt",
+    "unreadable",
+)
+"""What the row of a complete adoption holds."""
 LISTED_NOWHERE = {"entityId": "é" * 256, "entityType": "é" * 256}
 """Names that fit into the key of a sample, and into none of the directory."""
 
@@ -264,7 +276,7 @@ async def test_a_page_is_adopted_by_as_many_calls_as_the_page_of_the_sink_says(
         "BatchWriteItem": 2,
     }
     calls.clear()
-    assert (await adopt(world, destinations, table, service)).copied == 30
+    assert (await adopt(world, destinations, table, service, again=True)).copied == 30
     assert {name: calls[name] for name in calls if name in ITEM_CALLS} == reads
 
 
@@ -275,9 +287,8 @@ async def test_adopting_again_copies_what_came_since_and_nothing_twice(
     await create_table(destinations._client, table, SHAPES["Cygnus"])
     await put_items(destinations._client, table, ROW)
     first = await adopt(world, destinations, table, service)
-    assert (await adopt(world, destinations, table, service)).copied == 1
     await put_items(destinations._client, table, ROW, {**ROW, "attrValue": "2"})
-    await adopt(world, destinations, table, service)
+    await adopt(world, destinations, table, service, again=True)
     assert await count_items(destinations._client, first.table) == 2
 
 
@@ -348,7 +359,8 @@ async def test_an_adoption_for_another_service_than_the_one_that_was_cut_short_c
     assert (await adopt(world, destinations, table, right)).copied == 10
     assert len(await samples(world, right)) == 10
     item = (await world.context.table.get([key], consistent=True)).items[key]
-    assert sorted(set(item) - set(key._fields)) == ["movedTo", "startedAt"]
+    assert sorted(set(item) - set(key._fields)) == sorted(NOTED)
+    assert item["service"] == right
 
 
 @pytest.mark.parametrize("rows", [1, 10])
@@ -365,7 +377,15 @@ async def test_a_note_of_progress_changes_no_other_attribute(
     await world.context.table.write([Put({**ADOPTION.item(table=table), **begun})])
     await adopt(world, destinations, table, service)
     item = (await world.context.table.get([key], consistent=True)).items[key]
-    assert {name: value for name, value in item.items() if name not in key._fields} == begun
+    assert {name: value for name, value in item.items() if name not in key._fields} == {
+        **begun,
+        "service": service,
+        "copied": rows,
+        "unreadable": 0,
+        "reasons": [],
+        "holder": item["holder"],
+        "endedAt": item["endedAt"],
+    }
 
 
 async def test_a_dry_run_counts_and_changes_nothing(
@@ -477,28 +497,6 @@ async def test_a_sample_for_which_no_key_is_free_is_left_out_by_name(
     assert len(named) == result.unreadable
 
 
-async def test_two_processes_that_adopt_a_table_do_not_go_on_side_by_side(
-    world: SinkWorld, destinations: DynamoDBDestinations, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service, table = cars(world)
-    await create_table(destinations._client, table, SHAPES["Cygnus"])
-    await put_items(destinations._client, table, ROW)
-    scan_page = destinations.scan_page
-
-    async def go_on_elsewhere(name: str, after: Raw | None) -> tuple[list[Raw], Raw | None]:
-        noted = Update(key=ADOPTION.key(table=name), set={"after": '{"ID": {"N": "1"}}'})
-        await world.context.table.transact([noted])
-        return await scan_page(name, after)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(destinations, "scan_page", go_on_elsewhere)
-        with pytest.raises(Unavailable, match=f"Another process adopts the table {table}"):
-            await adopt(world, destinations, table, service)
-    key = ADOPTION.key(table=table)
-    item = (await world.context.table.get([key], consistent=True)).items[key]
-    assert item["after"] == '{"ID": {"N": "1"}}'
-
-
 @pytest.mark.usefixtures("_small_items")
 @pytest.mark.parametrize(("item", "field"), [(ROW, "attrValue"), (COLUMN, "speed")])
 async def test_a_value_that_does_not_fit_beside_our_keys_is_adopted_as_a_file(
@@ -511,8 +509,8 @@ async def test_a_value_that_does_not_fit_beside_our_keys_is_adopted_as_a_file(
     files = world.context.files
     dry = await adopt(world, destinations, table, service, dry_run=True)
     assert (dry.copied, dry.unreadable, await files.list(f"{FOLDER}/")) == (1, 0, ())
-    for _ in range(2):
-        result = await adopt(world, destinations, table, service)
+    for again in (False, True):
+        result = await adopt(world, destinations, table, service, again=again)
         assert (result.copied, result.unreadable) == (1, 0)
     (found,) = await all_items(destinations, result.table)
     (file,) = await files.list(f"{FOLDER}/")
