@@ -88,9 +88,7 @@ async def test_a_complete_adoption_copies_again_what_was_deleted_only_when_it_is
 
         repeated = await adopt(adopter, foreign)
         assert repeated == replace(first, ended_at=str(note["endedAt"]))
-        with pytest.raises(
-            BadArgument, match=r"for the service s\. Give --again"
-        ):
+        with pytest.raises(BadArgument, match=r"for the service s\. Give --again"):
             await adopt(adopter, foreign, "t")
         assert await count_copies(destinations, foreign) == 0
         assert await read_note(table, foreign) == note
