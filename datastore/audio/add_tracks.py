@@ -220,8 +220,8 @@ def _transaction_chunks(tracks: Sequence[_NewTrack]) -> Iterator[list[_NewTrack]
             *own.counters,
             *([] if track.record.artwork is None else [track.record.artwork]),
         }
-        # One place is left for the gate of the user's quota.
-        if chunk and len(occupied | more) >= TRANSACTION_OPERATIONS:
+        # Places are left for the gate of the user's quota, and for the row of an import's job.
+        if chunk and len(occupied | more) + 2 > TRANSACTION_OPERATIONS:
             yield chunk
             chunk, occupied = [], set()
         chunk.append(track)

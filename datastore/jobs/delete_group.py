@@ -5,16 +5,14 @@ group, so the job finds everything there is. Then the groups are emptied and rem
 first. The table itself holds the progress: a worker that takes over repeats both walks from the
 start.
 
-Each group is emptied and removed only while it is marked, which each transaction asks: a worker
-that was paused takes nothing of a later group of the same path.
+The table of a job writes nothing once another worker has the job: one that was paused takes nothing
+of a later group of the same path.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-
-from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access, group_not_found_error, key_of_group
 from penstock.datastore.access.open_uploads import find_places_of_group, free_places
@@ -23,7 +21,7 @@ from penstock.datastore.groups.repository import Groups
 from penstock.datastore.groups.rows import close_shards, count_group, remove_group
 from penstock.datastore.history.rows import Action, entry_about, group_writes
 from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, new_job
-from penstock.datastore.jobs.leases import JobLease, JobLeaseLost
+from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.manifest.delete import delete_manifest
 from penstock.datastore.records import Group, Resource
@@ -33,7 +31,6 @@ from penstock.datastore.resources.writing.steps import RemainingSteps
 from penstock.datastore.resources.writing.writer import ResourceWriter
 from penstock.datastore.roles import ROOT, GroupPath, Role, covers, parent
 from penstock.datastore.table.commit import Attempts, Write, commit
-from penstock.datastore.table.fenced_table import FencedTable
 from penstock.datastore.table.items import read_rows, resource_id
 from penstock.datastore.table.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, KindDefinition
 from penstock.datastore.table.pages import query_pages
@@ -187,7 +184,7 @@ class _SubtreeDeletion:
         with suppress(NotFound):
             # Before the removal, because this process may die behind it.
             places = await find_places_of_group(self.access.table, group)
-            await free_places(self._access_within(group).table, places)
+            await free_places(self.access.table, places)
             await remove_group(self.access.table, group, marked=True)
             await self.lease.advance(1)
 
@@ -224,12 +221,6 @@ class _SubtreeDeletion:
             return False
         return True
 
-    def _access_within(self, group: GroupPath) -> Access:
-        """The access that writes only while the group is being deleted."""
-        still = Update(key=key_of_group(group), default=self._new_mark())
-        fenced = FencedTable(self.access.table, still, Exists(DELETING), JobLeaseLost)
-        return replace(self.access, table=fenced)
-
     async def _count_left(self, group: GroupPath) -> int:
         return (await count_group(self.access.table, group)).grants
 
@@ -247,11 +238,11 @@ class _SubtreeDeletion:
         return taken
 
     async def _delete_manifests(self, group: GroupPath) -> int:
-        taken, access = 0, self._access_within(group)
+        taken = 0
         listed = Query(partition=MANIFEST.pk.fill({"group": group}), consistent=True)
         async for page in query_pages(self.access.table, listed):
             for item in page:
-                await delete_manifest(access, item, self.lease.advance)
+                await delete_manifest(self.access, item, self.lease.advance)
                 await self.lease.advance(1)
                 taken += 1
         return taken
@@ -269,15 +260,14 @@ class _SubtreeDeletion:
         self, kind: KindDefinition[Any], resource: Resource, group: GroupPath
     ) -> bool:
         """Delete a resource of the subtree; for one owned elsewhere, revoke the group's grant."""
-        access = self._access_within(group)
         with suppress(NotFound):
             if covers(self.top, resource.owner):
                 # Whoever may delete a group decides about all that its resources are used by.
-                await ResourceDeleter(kind, access).delete(resource.id, force=True)
+                await ResourceDeleter(kind, self.access).delete(resource.id, force=True)
                 homes = {*resource.groups, resource.owner}
                 await self.lease.advance(sum(covers(self.top, home) for home in homes))
             else:
-                await ResourceWriter(kind, access).revoke(resource.id, group)
+                await ResourceWriter(kind, self.access).revoke(resource.id, group)
                 await self.lease.advance(1)
             return True
         return False
