@@ -50,8 +50,8 @@ class LetterReplayer:
 
     async def _replay_events(self, letter: DeadLetter, payer: WorkPayer) -> ReplayResult:
         batch = IntakeBatch()
-        for dead in await self.committer.letter_files.read(letter, payer):
-            made = await self.router.route_event(reread_entity(dead))
+        found = await self.committer.letter_files.read(letter, payer)
+        for made in await self.router.route_events([*map(reread_entity, found)], payer):
             if isinstance(made, Event):
                 batch.events.append(made)
             else:

@@ -1,7 +1,7 @@
 """One caller's access to received notifications: read and count them, replay and delete letters."""
 
 from asyncio import gather
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -47,6 +47,7 @@ from penstock.datastore.ngsi.reading.charts import ChartReader
 from penstock.datastore.ngsi.reading.latest import LatestReader
 from penstock.datastore.ngsi.reading.positions import PositionReader
 from penstock.datastore.ngsi.reading.series import SeriesReader
+from penstock.datastore.ngsi.router import list_places
 from penstock.datastore.objects.port import Files
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
@@ -277,7 +278,8 @@ class IngestRepository:
         registers the second under a different one. One notification is read after the other, and
         each is paid before it is read.
         """
-        renamer = await load_renamer(self.access.table, self.ingest.options)
+        options, payer = self.ingest.options, self.access.payer
+        renamer = await load_renamer(self.access.table, options, payer)
         found: list[list[Preview] | PenstockError] = []
         for each in requests:
             try:
@@ -293,10 +295,14 @@ class IngestRepository:
         body = of.body.encode()
         self.access.work.spend_more(notification_units(len(body)))
         naming = self.ingest.options.naming
+        notification = await run_in_notification_thread(lambda: read_notification(heading, body))
+        notified = list_places(notification)
+        await renamer.match_places(notified, self.access.payer)
+        places = {each: await renamer.find_place(each) for each in notified}
         return await run_in_notification_thread(
             lambda: [
-                _preview_entry(heading.service, path, entry, renamer, naming)
-                for path, entry in read_notification(heading, body).entries
+                _preview_entry(heading.service, path, entry, places, naming)
+                for path, entry in notification.entries
             ]
         )
 
@@ -305,13 +311,17 @@ class IngestRepository:
 
 
 def _preview_entry(
-    service: str, path: str, entry: EntityUpdate | Poison, renamer: Renamer, naming: NamingOptions
+    service: str,
+    path: str,
+    entry: EntityUpdate | Poison,
+    places: Mapping[NamingPlace, NamingPlace],
+    naming: NamingOptions,
 ) -> Preview:
     if isinstance(entry, Poison):
         return Preview(None, None, path, None, entry.reason)
     notified = NamingPlace(service, path, entry.entity_id, entry.entity_type)
     try:
-        table, problem = table_name(renamer.rename_place(notified), naming), None
+        table, problem = table_name(places[notified], naming), None
     except LimitExceeded as refused:
         table, problem = None, refused.message
     return Preview(entry.entity_id, entry.entity_type, path, table, problem)

@@ -1,9 +1,11 @@
 """The router: finds a destination for each entity of a notification, or declares it dead."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from msgspec import structs
 
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import ErrorCode, PenstockError, Unavailable
 from penstock.datastore.ngsi.dead_letters import DeadEvent
@@ -52,6 +54,27 @@ class EntityRouter:
                 found.dead[position] = made
         return found
 
+    async def match_places(self, notification: Notification, payer: WorkPayer) -> None:
+        """Match the rules with the entities of a notification that are new, which its sender pays.
+
+        Raises LimitExceeded if that takes too long.
+        """
+        await self.renamer.match_places(list_places(notification), payer)
+
+    async def route_events(
+        self, dead: Sequence[DeadEvent], payer: WorkPayer
+    ) -> list[Event | DeadEvent]:
+        """Make the events of updates as `route_event` does; the payer owes matching the rules."""
+        await self.renamer.match_places(
+            [
+                _notified_place(each.service, each.path, each.update)
+                for each in dead
+                if each.event is None and each.update is not None
+            ],
+            payer,
+        )
+        return [await self.route_event(each) for each in dead]
+
     async def route_event(self, dead: DeadEvent) -> Event | DeadEvent:
         """Make the event of an update; return it as dead, with a reason, if that is impossible.
 
@@ -80,11 +103,22 @@ class EntityRouter:
         )
 
     async def _destination_table(self, service: str, path: str, update: EntityUpdate) -> str:
-        place = self.renamer.rename_place(
-            NamingPlace(service, path, update.entity_id, update.entity_type)
-        )
+        place = await self.renamer.find_place(_notified_place(service, path, update))
         now = iso_timestamp(self.clock.now())
         return await self.registry.name_table(service, place, self.options.naming, now)
+
+
+def list_places(notification: Notification) -> list[NamingPlace]:
+    """The place of each entity that can be stored, by which its destination is named."""
+    return [
+        _notified_place(notification.service, path, entry)
+        for path, entry in notification.entries
+        if isinstance(entry, EntityUpdate)
+    ]
+
+
+def _notified_place(service: str, path: str, update: EntityUpdate) -> NamingPlace:
+    return NamingPlace(service, path, update.entity_id, update.entity_type)
 
 
 def reread_entity(dead: DeadEvent) -> DeadEvent:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 from penstock.datastore.access.access import Access, Budget
+from penstock.datastore.access.work import NOBODY, WorkPayer
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.manifest.records import Run
@@ -104,13 +105,14 @@ class NotificationSink:
     hour_keeper: HourKeeper
 
     async def accept_notification(
-        self, notification: Notification, size: int
+        self, notification: Notification, size: int, payer: WorkPayer = NOBODY
     ) -> IntakeResult | None:
         """Accept a notification of `size` bytes, durably unless the options only queue it.
 
         Returns None for a queued notification, because its result is not known yet. Raises
-        Unavailable.
+        Unavailable, and LimitExceeded if the naming rules take too long for its entities.
         """
+        await self.router.match_places(notification, payer)
         if self.options.ack is Ack.QUEUED:
             self.inbox.enqueue(notification, size)
             return None
@@ -173,7 +175,8 @@ class NotificationSink:
 
     async def reload_rules(self) -> None:
         """Load the naming rules again, so that changed rules take effect."""
-        self.router.renamer = await load_renamer(self.committer.table, self.options)
+        table, known = self.committer.table, self.router.renamer
+        self.router.renamer = await load_renamer(table, self.options, known=known)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from penstock.datastore.access.work import cpu_units, notification_units, storing_units
+from penstock.datastore.access.work import WorkPayer, cpu_units, notification_units, storing_units
 from penstock.datastore.errors import ErrorCode, NotFound, PenstockError, Unavailable
 from penstock.datastore.ngsi.directory import require_role
 from penstock.datastore.ngsi.inbox import IntakeResult
@@ -128,7 +128,8 @@ class NotifyApp:
         else:
             notification = read_notification(heading, body)
         account.owe(storing_units(notification.samples))
-        return await self.sink.accept_notification(notification, len(body))
+        payer = WorkPayer(caller.user_id, account)
+        return await self.sink.accept_notification(notification, len(body), payer)
 
     async def _receive_body(
         self, headers: IndexedHeaders, receive: Receive, account: CallerAccount

@@ -5,27 +5,34 @@ change names of tables only; they override name mappings for the path and the en
 stores the documents, and every sink reads them.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import msgspec
+from cachetools import LRUCache
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import formula_units
+from penstock.datastore.access.work import NOBODY, WorkPayer, formula_units
 from penstock.datastore.errors import BadArgument, FieldProblem, Invalid, NotFound, NotPermitted
 from penstock.datastore.formulas.threads import run_in_formula_thread
+from penstock.datastore.interruptible_work import InterruptibleWork
 from penstock.datastore.ngsi.naming.mappings import MAX_BYTES, Mapper, NameMappings, read_mappings
 from penstock.datastore.ngsi.naming.patterns import PatternError, compile_pattern
 from penstock.datastore.ngsi.naming.table_names import NamingPlace
 from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.options import SinkOptions
+from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.table.layout import NAMING_RULES
 from penstock.datastore.table.port import Item, Table, Update, key_of
 from penstock.datastore.unreadable_json import describe_unreadable
 
 MAX_RULES: Final = 1000
+KEPT_PLACES: Final = 20_000
+"""The notified places whose destinations are remembered, more than a sink holds events."""
+
 MAX_DESTINATION: Final = 256
 FIELDS: Final = ("entityId", "entityType", "servicePath")
 
@@ -72,15 +79,65 @@ class Grouper:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+MAPPINGS: Final = "mappings"
+GROUPING: Final = "grouping"
+
+
+class NamingDocuments(msgspec.Struct, frozen=True):
+    """The stored naming documents; None where no document is stored."""
+
+    mappings: str | None = None
+    grouping: str | None = None
+
+
+@dataclass(slots=True)
 class Renamer:
-    """Name mappings and grouping rules that are in force; None where a feature is off."""
+    """Name mappings and grouping rules that are in force; None where a feature is off.
+
+    It remembers places, the latest KEPT_PLACES of them, as matching all rules may take a second.
+    `documents` are those that it was made of.
+    """
 
     mapper: Mapper | None = None
     grouper: Grouper | None = None
+    documents: NamingDocuments = field(default_factory=NamingDocuments)
+    _known: LRUCache[NamingPlace, NamingPlace] = field(
+        default_factory=lambda: LRUCache(KEPT_PLACES)
+    )
+
+    async def find_place(self, notified: NamingPlace) -> NamingPlace:
+        """The place that names the destination for the updates of a notified place."""
+        if self.mapper is None and self.grouper is None:
+            return notified
+        if notified not in self._known:
+            await self.match_places([notified])
+        return self._known[notified]
+
+    async def match_places(
+        self, notified: Iterable[NamingPlace], payer: WorkPayer = NOBODY
+    ) -> None:
+        """Match the rules with the places that are new, at the turn of the payer.
+
+        Raises LimitExceeded if that takes more than a minute of processor time.
+        """
+        if self.mapper is None and self.grouper is None:
+            return
+        if new := {place for place in notified if place not in self._known}:
+            self._known.update(
+                await run_in_request_thread(partial(self._rename_places, new), payer)
+            )
+
+    def _rename_places(
+        self, places: Iterable[NamingPlace], steps: InterruptibleWork
+    ) -> dict[NamingPlace, NamingPlace]:
+        found = {}
+        for place in places:
+            steps.require_wanted()
+            found[place] = self.rename_place(place)
+        return found
 
     def rename_place(self, notified: NamingPlace) -> NamingPlace:
-        """The place that names the destination for the updates of a notified place."""
+        """Match the rules with a notified place, and return the place of its destination."""
         place = notified if self.mapper is None else self.mapper.map_place(notified)
         rule = None if self.grouper is None else self.grouper.match_rule(notified)
         if rule is None:
@@ -88,6 +145,9 @@ class Renamer:
         return place._replace(
             path=rule.fiware_service_path, entity_id=rule.destination, entity_type=""
         )
+
+
+NO_RULES: Final = Renamer()
 
 
 def read_rules(document: bytes) -> GroupingRules:
@@ -105,14 +165,15 @@ def _problems(rules: GroupingRules) -> Iterator[FieldProblem]:
     if len(rules.grouping_rules) > MAX_RULES:
         yield FieldProblem(["grouping_rules"], f"are more than {MAX_RULES}")
         return
-    ids = [rule.id for rule in rules.grouping_rules]
+    ids = set[int]()
     for position, rule in enumerate(rules.grouping_rules):
         at = ["grouping_rules", str(position)]
-        if ids.index(rule.id) < position:
+        if rule.id in ids:
             yield FieldProblem([*at, "id"], "is the id of another rule")
-        for field, message in _rule_problems(rule):
+        ids.add(rule.id)
+        for name, message in _rule_problems(rule):
             if message:
-                yield FieldProblem([*at, field], message)
+                yield FieldProblem([*at, name], message)
 
 
 def _rule_problems(rule: GroupingRule) -> Iterator[tuple[str, str | None]]:
@@ -143,17 +204,6 @@ def _path_problem(path: str) -> str | None:
     return None
 
 
-MAPPINGS: Final = "mappings"
-GROUPING: Final = "grouping"
-
-
-class NamingDocuments(msgspec.Struct, frozen=True):
-    """The stored naming documents; None where no document is stored."""
-
-    mappings: str | None = None
-    grouping: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class NamingRules:
     """The naming documents, for admins at the root: they apply to every service."""
@@ -164,7 +214,7 @@ class NamingRules:
         """Replace the name mappings; raises Invalid and keeps the old ones if they are wrong."""
         self._require(Role.ADMIN)
         self.access.work.spend_more(formula_units(len(document)))
-        mapper = await _compile_mapper(document)
+        mapper = await run_in_formula_thread(partial(_compile_mapper, document))
         await self._put(MAPPINGS, document)
         return mapper.mappings
 
@@ -172,7 +222,7 @@ class NamingRules:
         """Replace the grouping rules; raises Invalid and keeps the old ones if they are wrong."""
         self._require(Role.ADMIN)
         self.access.work.spend_more(formula_units(len(document)))
-        grouper = await _compile_grouper(document)
+        grouper = await run_in_formula_thread(partial(_compile_grouper, document))
         await self._put(GROUPING, document)
         return grouper.rules
 
@@ -210,24 +260,36 @@ async def read_documents(table: Table) -> NamingDocuments:
     return NamingDocuments(*texts)
 
 
-async def _compile_mapper(document: bytes) -> Mapper:
+def _compile_mapper(document: bytes) -> Mapper:
     """Read name mappings and compile their patterns, a thousand of which take seconds."""
-    return await run_in_formula_thread(lambda: Mapper.from_mappings(read_mappings(document)))
+    return Mapper.from_mappings(read_mappings(document))
 
 
-async def _compile_grouper(document: bytes) -> Grouper:
+def _compile_grouper(document: bytes) -> Grouper:
     """Read grouping rules and compile their patterns."""
-    return await run_in_formula_thread(lambda: Grouper.from_rules(read_rules(document)))
+    return Grouper.from_rules(read_rules(document))
 
 
-async def load_renamer(table: Table, options: SinkOptions) -> Renamer:
-    """Load the naming documents that the options enable."""
+async def load_renamer(
+    table: Table, options: SinkOptions, payer: WorkPayer = NOBODY, known: Renamer = NO_RULES
+) -> Renamer:
+    """Load the naming documents that the options enable; `known` if they are those it has."""
     if not options.enable_name_mappings and not options.enable_grouping:
-        return Renamer()
-    documents = await read_documents(table)
-    mapper, grouper = None, None
-    if options.enable_name_mappings and documents.mappings is not None:
-        mapper = await _compile_mapper(documents.mappings.encode())
-    if options.enable_grouping and documents.grouping is not None:
-        grouper = await _compile_grouper(documents.grouping.encode())
-    return Renamer(mapper, grouper)
+        return known
+    stored = await read_documents(table)
+    documents = NamingDocuments(
+        stored.mappings if options.enable_name_mappings else None,
+        stored.grouping if options.enable_grouping else None,
+    )
+    if documents == known.documents:
+        return known
+    return await run_in_request_thread(lambda _: _compile_renamer(documents), payer)
+
+
+def _compile_renamer(documents: NamingDocuments) -> Renamer:
+    mappings, grouping = documents.mappings, documents.grouping
+    return Renamer(
+        None if mappings is None else _compile_mapper(mappings.encode()),
+        None if grouping is None else _compile_grouper(grouping.encode()),
+        documents,
+    )

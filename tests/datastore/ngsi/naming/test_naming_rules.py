@@ -8,15 +8,24 @@ from typing import Any
 import pytest
 
 from penstock.datastore.access.access import Access, Budget
-from penstock.datastore.access.work import FORMULA_CHARACTERS
+from penstock.datastore.access.work import FORMULA_CHARACTERS, WorkPayer, notification_units
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, NotFound, NotPermitted, RateLimited
+from penstock.datastore.ngsi.directory import Service
 from penstock.datastore.ngsi.naming import rules as naming_rules
 from penstock.datastore.ngsi.naming.patterns import Pattern, compile_pattern
-from penstock.datastore.ngsi.naming.rules import NamingDocuments, NamingRules, load_renamer
+from penstock.datastore.ngsi.naming.rules import (
+    Grouper,
+    GroupingRule,
+    NamingDocuments,
+    NamingRules,
+    load_renamer,
+)
+from penstock.datastore.ngsi.naming.table_names import NamingPlace
+from penstock.datastore.ngsi.repository import PreviewRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.table.port import Table
-from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld
+from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification
 from tests.datastore.ngsi.test_sink import accept, runs
 from tests.support.sample_resources import SUPER, on_sqlite
 from tests.support.work_account import Account
@@ -126,4 +135,52 @@ async def test_patterns_of_documents_are_paid_and_compiled_beside_the_event_loop
         await rules.put_mappings(MAPPINGS)
     assert await rules.documents() == NamingDocuments(None, RULES.decode())
     await load_renamer(table, replace(QUICK, enable_grouping=True))
-    assert [name.partition("_")[0] for name in threads] == ["formulas"] * 2
+    assert [name.partition("_")[0] for name in threads] == ["formulas", "requests"]
+
+
+DEAR = [
+    {**RULE, "id": n, "fields": ["entityId"], "regex": rf"(.*[xy].{{20}}){{12}}{n}"}
+    for n in range(100)
+]
+"""Rules each of which takes about a millisecond for a long name."""
+
+
+@on_sqlite
+async def test_who_sends_new_entities_pays_for_the_rules_that_are_matched(
+    world: SinkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await rules_of(world.context.table).put_rules(json.dumps({"grouping_rules": DEAR}).encode())
+    matched = list[tuple[str, str]]()
+    match = Grouper.match_rule
+
+    def match_noted(self: Grouper, place: NamingPlace) -> GroupingRule | None:
+        matched.append((place.entity_id, threading.current_thread().name.partition("_")[0]))
+        return match(self, place)
+
+    monkeypatch.setattr(Grouper, "match_rule", match_noted)
+    account, names = Account(), ["x" * 256, "y" * 256]
+    sent = notification(*names)
+    async with world.open_sink(replace(QUICK, enable_grouping=True)) as sink:
+        await sink.accept_notification(sent, 1000, WorkPayer("ann", account))
+        assert sorted(matched) == [(name, "requests") for name in names]
+        assert account.owed > 30
+        account.owed = 0
+        await sink.reload_rules()
+        again = notification(*names, correlator="again")
+        await sink.accept_notification(again, 1000, WorkPayer("ann", account))
+        assert (len(matched), account.owed) == (2, 0)
+
+
+@on_sqlite
+async def test_a_preview_is_paid_with_its_rules(world: SinkWorld) -> None:
+    await rules_of(world.context.table).put_rules(json.dumps({"grouping_rules": DEAR}).encode())
+    body = json.dumps({"subscriptionId": "s", "data": [car("x" * 256)]})
+    request = PreviewRequest(Service("vehicles"), "/", None, body)
+    for enabled in (False, True):
+        account = Account()
+        async with world.open_sink(replace(QUICK, enable_grouping=enabled)) as sink:
+            session = world.store_beside(sink).open_session(SUPER, account)
+            (found,) = await session.notifications.previews([request])
+        assert isinstance(found, list)
+        assert account.taken == notification_units(len(body))
+        assert (account.owed > 30) is enabled
