@@ -1,18 +1,23 @@
 """Imports an archive into a store: part by part, each noted in the table once it is written.
 
 Writing a part again changes nothing, so an import that was killed goes on. One that was paused
-while another process ended the same import writes nothing over what came since.
+while another process ended the same import writes no rows over what came since: in a file, each
+transaction asks for the row of the import. At DynamoDB these would cost twice as much, and wait for
+each other at that row: a look comes before the writes, and those that were behind it are written.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
 from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.moving.archive import Archive, DamagedArchive, Manifest
 from penstock.datastore.moving.blobs import FileLine, read_blob
@@ -22,6 +27,7 @@ from penstock.datastore.moving.row_lines import decode_row, decode_sample
 from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
 from penstock.datastore.moving.secrets_of_users import SecretCarrier
 from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.table.fenced_table import FencedTable
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import IMPORT, SCHEMA_MARKER, SECRET
 from penstock.datastore.table.limits import WRITE_OPERATIONS
@@ -30,10 +36,11 @@ from penstock.datastore.table.port import (
     ConditionFailed,
     Delete,
     Exists,
-    Item,
     Key,
+    Missing,
     Put,
     Scan,
+    Table,
     Update,
     key_of,
 )
@@ -42,8 +49,11 @@ from penstock.datastore.table.schema_marker import SchemaMarker, raise_minimums
 WRITES_AT_ONCE: Final = 32
 """The writes of 25 items that are sent together; the embedded store commits them together."""
 
-LOOK_SECONDS = 1.0
+LOOK_INTERVAL = timedelta(seconds=1)
 """The time after which the next write is preceded by a look whether the import was ended."""
+
+_PARTS, _BEGUN = "parts", "begun"
+"""The attributes of an import: the parts that are written, and a mark from its beginning on."""
 
 _MARKER: Final = SCHEMA_MARKER.pk.fill({})
 _ROOM: Final = f"{IMPORT.pk.leader}:", f"{SECRET.pk.leader}:", _MARKER
@@ -82,7 +92,7 @@ class Import:
     progress: Progress
     into_existing: bool = False
     _key: Key = field(default=Key("", ""), init=False)
-    _looked_at: float = field(default=0.0, init=False)
+    _looked_at: datetime = field(default_factory=wall_clock, init=False)
 
     async def run(self) -> ImportResult:
         """Write what the store lacks; may be repeated until `end`.
@@ -104,7 +114,7 @@ class Import:
                 if part.name not in done:
                     await write(await asyncio.to_thread(self.archive.read_part, part))
                     done.append(part.name)
-                    await self._note_more(done)
+                    await self._note(done)
                 self.progress(part.lines)
         return ImportResult(*(manifest.count(kind) for kind in ("rows", "samples", "files")))
 
@@ -128,17 +138,25 @@ class Import:
 
     async def _begin(self, manifest: Manifest) -> list[str]:
         """The parts that are already written. Raises NotEmpty."""
-        key = self._key = IMPORT.key(archive=manifest.id)
-        self._looked_at = asyncio.get_running_loop().time()
-        found = (await self.store.table.get([key], consistent=True)).items.get(key)
-        if found is not None:
-            return [str(name) for name in _list_of(found.get("parts"))]
+        self._key = IMPORT.key(archive=manifest.id)
+        found = (await self.store.table.get([self._key], consistent=True)).items.get(self._key)
+        if found is None or _PARTS not in found:
+            # Before the rows are looked at: what another process ends from now on is seen.
+            await self.store.table.transact([Update(key=self._key, default={_BEGUN: True})])
+            await self._make_room()
+            await self._note([])
+            return []
+        return [str(name) for name in _list_of(found[_PARTS])]
+
+    async def _make_room(self) -> None:
+        """Remove rows that tell of samples; without `into_existing`, raise NotEmpty for any."""
         if self.into_existing:
             await self._remove_rows_of_samples()
         elif await self._has_rows():
+            with suppress(ConditionFailed):
+                unused = Delete(self._key, condition=Missing(_PARTS))
+                await self.store.table.transact([unused])
             raise NotEmpty("The table has rows. Choose an empty one, or give --into-existing.")
-        await self._note(manifest, [])
-        return []
 
     async def _has_rows(self) -> bool:
         async for items in self._scan_pages():
@@ -150,8 +168,10 @@ class Import:
         """Remove what rows tell of samples, which need not hold with those of the archive."""
         async for items in self._scan_pages():
             old = [key_of(item) for item in items if str(item["pk"]).startswith(OF_SAMPLES)]
-            for batch in _batches(old):
-                await self.store.table.write([*map(Delete, batch)])
+            await self._write_each(self._remove_rows, _batches(old))
+
+    async def _remove_rows(self, keys: Sequence[Key]) -> None:
+        await self._rows.write([*map(Delete, keys)])
 
     async def _scan_pages(self) -> AsyncIterator[Sequence[Attributes]]:
         after = None
@@ -162,18 +182,26 @@ class Import:
                 return
             after = page.last
 
-    async def _note(self, manifest: Manifest, done: Sequence[str]) -> None:
-        item: Item = {**IMPORT.item(archive=manifest.id), "parts": [*done]}
-        await self.store.table.write([Put(item)])
-
-    async def _note_more(self, done: Sequence[str]) -> None:
-        """Note that one more part is done, unless the import was ended elsewhere."""
-        noted = Update(key=self._key, set={"parts": [*done]}, condition=Exists())
+    async def _note(self, done: Sequence[str]) -> None:
+        """Note the parts that are done, unless the import was ended elsewhere."""
+        noted = Update(key=self._key, set={_PARTS: [*done]}, condition=Exists())
         try:
             await self.store.table.transact([noted])
         except ConditionFailed:
             raise _ended_elsewhere() from None
-        logger.info("imported %s", done[-1])
+        if done:
+            logger.info("imported %s", done[-1])
+
+    @property
+    def _fenced(self) -> FencedTable:
+        """The table, to which nothing is written once the import was ended elsewhere."""
+        fence = Update(key=self._key, default={_BEGUN: True})
+        return FencedTable(self.store.table, fence, Exists(), _ended_elsewhere)
+
+    @property
+    def _rows(self) -> Table:
+        """The table for many rows."""
+        return self._fenced if self.store.segments == 1 else self.store.table
 
     async def _write_each(
         self,
@@ -191,8 +219,9 @@ class Import:
 
     async def _look(self) -> None:
         """Look, if it was not done within the second, whether the import was ended elsewhere."""
-        now = asyncio.get_running_loop().time()
-        if now - self._looked_at > LOOK_SECONDS:
+        # By the clock on the wall, which a machine that sleeps does not stop.
+        now = wall_clock()
+        if abs(now - self._looked_at) > LOOK_INTERVAL:
             if self._key not in (await self.store.table.get([self._key], consistent=True)).items:
                 raise _ended_elsewhere()
             self._looked_at = now
@@ -213,13 +242,13 @@ class Import:
                 if carrier.concerns(*key_of(item)):
                     items[place] = await carrier.carry(item)
             if items:
-                await self.store.table.write([Put(item) for item in items])
+                await self._rows.write([Put(item) for item in items])
 
         await self._write_each(write, _batches(lines))
 
     async def _take_marker(self, marker: SchemaMarker) -> None:
         """Take the marker of the archive's store: its rows need what they needed there, or more."""
-        table = self.store.table
+        table = self._fenced
         await raise_minimums(table, reader=marker.minimum_reader, writer=marker.minimum_writer)
         form = Update(key=SCHEMA_MARKER.key(), set={"schema": marker.schema})
         await table.transact([form])
