@@ -57,6 +57,9 @@ NOTIFIED_BYTES: Final = 200
 STORED_SAMPLES: Final = 2
 """Samples, and entities that have them, that are stored in one unit."""
 
+NEW_TABLE_UNITS: Final = 8
+"""Units of a table of samples that is new: its name is registered, and its series begin."""
+
 CODED_CHARACTERS: Final = 25
 """Characters of a name of tables that are encoded or decoded in one unit."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
+from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.ngsi.commit import (
     GROUP_ROWS,
@@ -70,6 +71,7 @@ class _QueuedNotification:
     at: int
     size: int
     answer: "Future[IntakeResult]"
+    work: WorkAccount
 
     @property
     def rows(self) -> int:
@@ -100,17 +102,19 @@ class Inbox:
             return False
         return get_running_loop().time() - self._failed_at < FAILING_SECONDS
 
-    async def accept_durably(self, notification: Notification, size: int) -> IntakeResult:
+    async def accept_durably(
+        self, notification: Notification, size: int, work: WorkAccount = FREE_WORK
+    ) -> IntakeResult:
         """Accept a notification of `size` bytes; return once it is durable.
 
-        Raises Unavailable; the notification may be durable nevertheless, and sending it
-        again is safe.
+        Its sender owes the tables that are new. Raises Unavailable; the notification may be
+        durable nevertheless, and sending it again is safe.
         """
-        return await asyncio.shield(self._put_notification(notification, size).answer)
+        return await asyncio.shield(self._put_notification(notification, size, work).answer)
 
-    def enqueue(self, notification: Notification, size: int) -> None:
+    def enqueue(self, notification: Notification, size: int, work: WorkAccount = FREE_WORK) -> None:
         """Put a notification into the queue; raises Unavailable if the limit is reached."""
-        self._put_notification(notification, size)
+        self._put_notification(notification, size, work)
 
     async def run_worker(self, *, again: bool) -> NoReturn:
         """Commit groups from the queue for ever; `again` retries a commit until it succeeds."""
@@ -134,9 +138,12 @@ class Inbox:
         """Wait until every queued notification has its answer."""
         await self._queue.join()
 
-    def _put_notification(self, notification: Notification, size: int) -> _QueuedNotification:
+    def _put_notification(
+        self, notification: Notification, size: int, work: WorkAccount
+    ) -> _QueuedNotification:
         at = int(self.window.clock.now().timestamp() * 1000)
-        waiting = _QueuedNotification(notification, at, size, get_running_loop().create_future())
+        answer = get_running_loop().create_future()
+        waiting = _QueuedNotification(notification, at, size, answer, work)
         self.in_flight.acquire(notification.service, waiting.load)
         # Mark the error as retrieved: the sender may have disconnected.
         waiting.answer.add_done_callback(_retrieve_exception)
@@ -206,7 +213,9 @@ class Inbox:
             known = await find_repeated(self.committer.table, self.window, notifications)
             found = [
                 replace(
-                    await self.router.route_notification(waiting.notification, waiting.at),
+                    await self.router.route_notification(
+                        waiting.notification, waiting.at, waiting.work
+                    ),
                     repeated=before,
                 )
                 for waiting, before in zip(group, known, strict=True)

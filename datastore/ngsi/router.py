@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
-from penstock.datastore.access.work import WorkPayer
+from penstock.datastore.access.work import FREE_WORK, WorkAccount, WorkPayer
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import ErrorCode, PenstockError, Unavailable
 from penstock.datastore.ngsi.dead_letters import DeadEvent
@@ -38,8 +38,13 @@ class EntityRouter:
     clock: Clock
     renamer: Renamer = field(default_factory=Renamer)
 
-    async def route_notification(self, notification: Notification, at: int) -> RoutedEntities:
-        """Route the entities of a notification; `at` is its time of arrival in milliseconds."""
+    async def route_notification(
+        self, notification: Notification, at: int, work: WorkAccount = FREE_WORK
+    ) -> RoutedEntities:
+        """Route the entities of a notification; `at` is its time of arrival in milliseconds.
+
+        The sender owes the tables that are new.
+        """
         found = RoutedEntities()
         for position, (path, entry) in enumerate(notification.entries):
             # The same notification may come again once its receipt expired: it is another event.
@@ -47,7 +52,7 @@ class EntityRouter:
             place = DeadEvent(
                 notification.service, path, at, mark, "", time_index=notification.time_index
             )
-            made = await self.route_event(_place_entry(place, entry))
+            made = await self.route_event(_place_entry(place, entry), work)
             if isinstance(made, Event):
                 found.events.append(made)
             else:
@@ -64,7 +69,7 @@ class EntityRouter:
     async def route_events(
         self, dead: Sequence[DeadEvent], payer: WorkPayer
     ) -> list[Event | DeadEvent]:
-        """Make the events of updates as `route_event` does; the payer owes matching the rules."""
+        """Make the events of updates as `route_event` does; the payer owes rules and new tables."""
         await self.renamer.match_places(
             [
                 _notified_place(each.service, each.path, each.update)
@@ -73,9 +78,9 @@ class EntityRouter:
             ],
             payer,
         )
-        return [await self.route_event(each) for each in dead]
+        return [await self.route_event(each, payer.work) for each in dead]
 
-    async def route_event(self, dead: DeadEvent) -> Event | DeadEvent:
+    async def route_event(self, dead: DeadEvent, work: WorkAccount) -> Event | DeadEvent:
         """Make the event of an update; return it as dead, with a reason, if that is impossible.
 
         An event that already had a destination keeps it. Raises Unavailable.
@@ -85,7 +90,7 @@ class EntityRouter:
         if dead.update is None:
             return dead
         try:
-            table = await self._destination_table(dead.service, dead.path, dead.update)
+            table = await self._destination_table(dead.service, dead.path, dead.update, work)
         except Unavailable:
             raise
         except PenstockError as refused:
@@ -102,10 +107,12 @@ class EntityRouter:
             dead.time_index,
         )
 
-    async def _destination_table(self, service: str, path: str, update: EntityUpdate) -> str:
+    async def _destination_table(
+        self, service: str, path: str, update: EntityUpdate, work: WorkAccount
+    ) -> str:
         place = await self.renamer.find_place(_notified_place(service, path, update))
         now = iso_timestamp(self.clock.now())
-        return await self.registry.name_table(service, place, self.options.naming, now)
+        return await self.registry.name_table(service, place, self.options.naming, now, work)
 
 
 def list_places(notification: Notification) -> list[NamingPlace]:

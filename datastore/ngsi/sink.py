@@ -114,9 +114,9 @@ class NotificationSink:
         """
         await self.router.match_places(notification, payer)
         if self.options.ack is Ack.QUEUED:
-            self.inbox.enqueue(notification, size)
+            self.inbox.enqueue(notification, size, payer.work)
             return None
-        return await self.inbox.accept_durably(notification, size)
+        return await self.inbox.accept_durably(notification, size, payer.work)
 
     def backlog(self) -> SinkBacklog:
         """Return what this process holds and has not stored yet."""

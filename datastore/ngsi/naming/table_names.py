@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from penstock.datastore.access.work import FREE_WORK, NEW_TABLE_UNITS, WorkAccount
 from penstock.datastore.errors import LimitExceeded, Unavailable
 from penstock.datastore.ngsi.events import identity_digest
 from penstock.datastore.ngsi.name_encoding import CONCATENATOR, Encoding, encode
@@ -129,6 +130,13 @@ class Destination(StoredRecord, frozen=True, kw_only=True):
     created_at: str
 
 
+class _ClaimedName(NamedTuple):
+    """The registered name of a table, and whether this call registered it."""
+
+    table: str
+    is_new: bool
+
+
 class _NameTaken(Exception):
     """The name already belongs to another place."""
 
@@ -141,11 +149,17 @@ class TableNameRegistry:
     _known: dict[Hashable, str] = field(default_factory=dict)
 
     async def name_table(
-        self, service: str, place: NamingPlace, naming: NamingOptions, at: str
+        self,
+        service: str,
+        place: NamingPlace,
+        naming: NamingOptions,
+        at: str,
+        work: WorkAccount = FREE_WORK,
     ) -> str:
         """The table for updates that `service` notified and that are stored as `place`.
 
         If the name already belongs to another place, the table gets a name with a hash.
+        Who sent the first of them owes the table.
         Raises LimitExceeded for a name that is too long, if the options reject those.
         """
         if naming.data_model is DataModel.BY_SERVICE_PATH:
@@ -153,7 +167,9 @@ class TableNameRegistry:
         known = (service, place, naming)
         found = self._known.get(known)
         if found is None:
-            found = await self._register_free_name(service, place, naming, at)
+            found, is_new = await self._register_free_name(service, place, naming, at)
+            if is_new:
+                work.owe(NEW_TABLE_UNITS)
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
             self._known[known] = found
@@ -161,7 +177,7 @@ class TableNameRegistry:
 
     async def _register_free_name(
         self, service: str, place: NamingPlace, naming: NamingOptions, at: str
-    ) -> str:
+    ) -> _ClaimedName:
         try:
             return await self._claim_name(service, place, naming, table_name(place, naming), at)
         except _NameTaken:
@@ -174,7 +190,7 @@ class TableNameRegistry:
 
     async def _claim_name(
         self, service: str, place: NamingPlace, naming: NamingOptions, name: str, at: str
-    ) -> str:
+    ) -> _ClaimedName:
         """Write the missing rows of the claim and of the list, in one transaction.
 
         Returns the name, or that of the copy if the table was adopted from another program.
@@ -199,7 +215,7 @@ class TableNameRegistry:
                     await commit(self.table, missing)
             except StaleRead:
                 continue
-            return name
+            return _ClaimedName(name, bool(missing))
         raise Unavailable("The destination is being registered by many at once.")
 
 

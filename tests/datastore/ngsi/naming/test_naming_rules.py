@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from penstock.datastore.access.access import Access, Budget
-from penstock.datastore.access.work import FORMULA_CHARACTERS, WorkPayer, notification_units
+from penstock.datastore.access.work import (
+    FORMULA_CHARACTERS,
+    NEW_TABLE_UNITS,
+    WorkPayer,
+    notification_units,
+)
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, NotFound, NotPermitted, RateLimited
 from penstock.datastore.ngsi.directory import Service
@@ -163,12 +168,23 @@ async def test_who_sends_new_entities_pays_for_the_rules_that_are_matched(
     async with world.open_sink(replace(QUICK, enable_grouping=True)) as sink:
         await sink.accept_notification(sent, 1000, WorkPayer("ann", account))
         assert sorted(matched) == [(name, "requests") for name in names]
-        assert account.owed > 30
+        assert account.owed > 30 + 2 * NEW_TABLE_UNITS
         account.owed = 0
         await sink.reload_rules()
         again = notification(*names, correlator="again")
         await sink.accept_notification(again, 1000, WorkPayer("ann", account))
         assert (len(matched), account.owed) == (2, 0)
+
+
+@on_sqlite
+async def test_who_sends_new_entities_pays_for_their_tables(world: SinkWorld) -> None:
+    account = Account()
+    payer = WorkPayer("ann", account)
+    async with world.open_sink() as sink:
+        for number, names in enumerate((["car1", "car2"], ["car2", "car3"])):
+            sent = notification(*names, correlator=f"c{number}")
+            await sink.accept_notification(sent, 100, payer)
+    assert account.owed == 3 * NEW_TABLE_UNITS
 
 
 @on_sqlite

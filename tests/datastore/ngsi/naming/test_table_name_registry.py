@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.access.work import NEW_TABLE_UNITS
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.datastore.ngsi.naming.table_names import (
@@ -17,6 +18,7 @@ from penstock.datastore.ngsi.naming.table_names import (
 from penstock.datastore.ngsi.options import DataModel, LongNames, NamingOptions
 from penstock.datastore.table.port import Table
 from tests.support.sample_resources import walk
+from tests.support.work_account import Account
 
 NAMING = NamingOptions()
 CAR = NamingPlace("vehicles", "/4wheels", "car1", "car")
@@ -45,6 +47,14 @@ async def test_a_destination_is_registered_once_with_what_it_is_named_after(tabl
             created_at=NOW,
         )
     ]
+
+
+async def test_who_sends_the_first_samples_of_a_table_owes_it(table: Table) -> None:
+    account, other = Account(), Account()
+    for _ in range(2):
+        await TableNameRegistry(table).name_table("vehicles", CAR, NAMING, NOW, account)
+        await TableNameRegistry(table).name_table("vehicles", CAR, NAMING, NOW, other)
+    assert (account.owed, other.owed) == (NEW_TABLE_UNITS, 0)
 
 
 async def test_a_service_lists_its_own_destinations_in_the_order_of_their_names(
