@@ -7,17 +7,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
 import pytest
 from botocore.exceptions import ClientError
 
 from penstock.datastore.access.kms_vault import KmsVault
 from penstock.datastore.access.reseal import ResealOutcome, reseal_secrets
+from penstock.datastore.access.sealed_rows import SEALED, sealing_context
 from penstock.datastore.access.vault import LocalVault, RenewedVault, TamperedSecret, Vault
 from penstock.datastore.audio.connections import BucketConnections
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
+from penstock.datastore.table.port import Update
 from tests.datastore.audio.sample_library import ANN, BOB
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import on_sqlite
@@ -128,6 +131,24 @@ async def test_a_connection_that_is_deleted_meanwhile_stays_deleted(store: Store
     interrupted = replace(store, table=InterruptedTable(store.table, delete))
     assert await outcomes(interrupted, RenewedVault(NEW, OLD)) == {ResealOutcome.UNCHANGED: 1}
     assert not [key for key in await contents(store.table) if key.sk.startswith("CN:")]
+
+
+async def test_a_secret_that_a_server_of_the_old_key_replaces_meanwhile_gets_the_new_key(
+    store: Store,
+) -> None:
+    made = await connections(store, ANN, OLD).add_keys("n", "music", REGION, KEYS)
+    (key,) = [key for key in await contents(store.table) if key.sk.startswith("CN:")]
+    context = sealing_context(key)
+    assert context is not None
+    replaced = Credentials("AKIAI44QH8DHBEXAMPLE", "je7MtGbClwBF/2Zp9Utk")
+
+    async def replace_secret() -> None:
+        sealed = await OLD.seal(msgspec.json.encode([replaced.access_key, replaced.secret_key]), context)
+        await store.table.transact([Update(key=key, set={SEALED: sealed})])
+
+    interrupted = replace(store, table=InterruptedTable(store.table, replace_secret))
+    assert await outcomes(interrupted, RenewedVault(NEW, OLD)) == {ResealOutcome.RESEALED: 1}
+    assert await connections(store, ANN, NEW).unseal_keys(made.id) == replaced
 
 
 @on_sqlite
