@@ -240,6 +240,7 @@ COPY_COUNT = row("U:{user}", "MC:{kind}")
 COPY_LISTED = row("U:{user}", "MCL:{kind}:{due.13}:{hash}")
 LIBRARY_UPKEEP = row("LU:{user}", "LU", "LU")
 IMPORT = row("MI:{archive}", "MI")
+REPAIR = row("MR", "MR")
 
 PLAYLIST = row("PL:{playlist}", "PL")
 PLAYLIST_MEMBER = row("U:{user}", "PL:{playlist}", "PL:{playlist}")
@@ -340,6 +341,7 @@ ROWS = (
     COPY_LISTED,
     LIBRARY_UPKEEP,
     IMPORT,
+    REPAIR,
     PLAYLIST,
     PLAYLIST_MEMBER,
     PLAYLIST_ENTRY,

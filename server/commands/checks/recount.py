@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from penstock.datastore.mending.differences import Differences, find_differences
+from penstock.datastore.mending.hold import hold_repair
 from penstock.datastore.mending.repair import Repair, RepairResult
 from penstock.datastore.table.port import Table
 from penstock.datastore.text import say_count
@@ -26,9 +27,16 @@ class RecountReport(NamedTuple):
 
 
 async def recount(table: Table, segments: int, progress: Advance, *, repair: bool) -> RecountReport:
-    """Scan the table, and repair what differs if asked to."""
-    found = await find_differences(table, segments, progress)
-    done = await Repair(table).run(found) if repair and found.total else None
+    """Scan the table, and repair what differs if asked to.
+
+    Raises Unavailable if another process begins to repair the table meanwhile.
+    """
+    if repair:
+        async with hold_repair(table) as held:
+            found = await find_differences(table, segments, progress)
+            done = await Repair(held).run(found) if found.total else None
+    else:
+        found, done = await find_differences(table, segments, progress), None
     return RecountReport(_findings(found, done), _describe_differences(found))
 
 

@@ -143,7 +143,8 @@ async def test_a_secret_that_a_server_of_the_old_key_replaces_meanwhile_gets_the
     replaced = Credentials("AKIAI44QH8DHBEXAMPLE", "je7MtGbClwBF/2Zp9Utk")
 
     async def replace_secret() -> None:
-        sealed = await OLD.seal(msgspec.json.encode([replaced.access_key, replaced.secret_key]), context)
+        secret = msgspec.json.encode([replaced.access_key, replaced.secret_key])
+        sealed = await OLD.seal(secret, context)
         await store.table.transact([Update(key=key, set={SEALED: sealed})])
 
     interrupted = replace(store, table=InterruptedTable(store.table, replace_secret))
