@@ -246,8 +246,9 @@ async def test_a_letter_is_kept_by_a_replay_once_its_cause_is_gone(
     folder = tmp_path / "data"
     with running_server(folder, ("--no-seed",), PENSTOCK_NGSI_LONG_NAMES="reject") as server:
         async with visit_of(browser, server.url, folder) as visit:
-            page = await open_console(visit, "/sensors")
+            page = await sign_in(visit)
             assert await page.evaluate(NOTIFY, body) == 400  # a letter, and nothing else
+            await go_to(visit, "/sensors")
             dead = page.get_by_role("region", name="Dead letters")
             await expect(dead).to_contain_text("characters of a table's name")
             await dead.get_by_role("button", name="Replay").click()
