@@ -1,9 +1,9 @@
 """A cluster gives the same bytes as one machine, also when it loses machines."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from unittest import mock
@@ -13,8 +13,8 @@ import pytest
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.files import errors_key, output_key
-from penstock.datastore.executions.records import ExecutionRules
-from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE
+from penstock.datastore.executions.records import Execution, ExecutionRules
+from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE, EngineStep, RowTask
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
@@ -218,6 +218,55 @@ async def test_a_cancelled_execution_is_taken_back_from_the_cluster(store: Store
         await until(lambda: not idle.tasks)
     assert (await current_execution(store, made)).state == "cancelled"
     assert await read_content(store.files, output_key(made)) is None
+
+
+@dataclass(frozen=True)
+class InterruptedEngine:
+    """A cluster whose worker learns of nothing while another one has the execution meanwhile."""
+
+    inner: Any
+    interrupt: Callable[[], Awaitable[object]]
+
+    async def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
+        async with aclosing(self.inner.steps(files, task)) as steps:
+            yield await anext(steps)
+            await self.interrupt()
+            async for step in steps:
+                yield step
+
+
+@on_sqlite
+@pytest.mark.parametrize("retried", [False, True])
+async def test_answers_that_come_after_another_attempt_change_nothing(
+    table: Table, local: Files, watch: Watch, machines: Any, *, retried: bool
+) -> None:
+    silent = ExecutionRules(heartbeat=timedelta(hours=1))
+    store = Store(table, clock=Clock(watch), files=local, execution_rules=silent)
+    made = await ready_execution(store, await plant_pipeline(store), MIXED)
+    engine = cluster.Cluster(machines.address, 3_000)
+    ended = list[tuple[Execution, Mapping[str, bytes | None]]]()
+
+    async def state() -> tuple[Execution, Mapping[str, bytes | None]]:
+        one = await current_execution(store, made)
+        keys = await local.list("pipelines/", "")
+        return one, {key: await read_content(local, key) for key in keys}
+
+    async def let_another_end_it() -> None:
+        if retried:
+            changing = store.open_session(SUPER).executions.changing
+            await changing.cancel(made.id)
+            await changing.retry(made.id)
+        watch.move(timedelta(hours=5))
+        assert await store.execution_worker("heir", engine).run_all() == 1
+        ended.append(await state())
+
+    late = InterruptedEngine(engine, let_another_end_it)
+    assert await store.execution_worker("late", late).run_one()
+    over, kept = await state()
+    assert [(over, kept)] == ended
+    *_, whole = await run_task(LOCAL_ENGINE, local, await task_of(local, MIXED))
+    assert (over.state, over.fence, over.counts) == ("success", 2, whole.counts)
+    assert await faults(store.table) == []
 
 
 @on_sqlite
