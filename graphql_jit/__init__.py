@@ -9,7 +9,7 @@ The package depends on graphql-core and Strawberry and not on the rest of Pensto
 """
 
 from penstock.graphql_jit.answer_meter import AnswerMeter, MeteredExecutor, answer_meter
-from penstock.graphql_jit.executor import CompiledOperation
+from penstock.graphql_jit.executor import CompiledOperation, no_pause
 from penstock.graphql_jit.field_source import batch_resolver
 from penstock.graphql_jit.plan import ExecutionOptions, FallbackReason, PlanRoom
 from penstock.graphql_jit.projection import projected_attributes, reads_attributes
@@ -23,6 +23,7 @@ __all__ = [
     "PlanRoom",
     "answer_meter",
     "batch_resolver",
+    "no_pause",
     "projected_attributes",
     "reads_attributes",
 ]

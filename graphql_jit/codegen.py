@@ -192,14 +192,14 @@ class OperationPlan:
 
 
 def compile_operation(
-    root: Selection, kind: OperationType, options: ExecutionOptions
+    root: Selection, kind: OperationType, options: ExecutionOptions, pause: Callable[[], None]
 ) -> OperationPlan:
-    """Compile a planned operation; a mutation has one step for each root field."""
+    """Compile a planned operation piece by piece; a mutation has one step for each root field."""
     writer = SourceWriter(_namespace(options), options.coercions, options.lists)
     completions = CompletionWriter(writer, options.type_resolver)
     parts = _root_field_by_field(root) if kind is OperationType.MUTATION else (root,)
     names = [completions.root_function(part) for part in parts]
-    functions = writer.compile_functions()
+    functions = writer.compile_functions(pause)
     for field, level in completions.level_functions(functions).items():
         field.complete_level = level
     return OperationPlan(tuple(functions(name) for name in names), selection_bytes(root))

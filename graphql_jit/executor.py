@@ -1,7 +1,7 @@
 """Operations of a schema, each compiled once and run any number of times."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from graphql import (
@@ -34,6 +34,10 @@ from penstock.graphql_jit.scheduler import (
 )
 from penstock.graphql_jit.state import OperationState, PlanStep
 from penstock.graphql_jit.variables import OperationVariables
+
+
+def no_pause() -> None:
+    """Go on with the next piece at once."""
 
 
 class CompiledOperation:
@@ -97,10 +101,13 @@ class CompiledOperation:
         """Return whether an execution with these variables needs no compilation."""
         return self._fallback_reason(values) is not None or self._key(values) in self._plans
 
-    def prepare(self, values: VariableValues) -> None:
-        """Compile the plan for these variables; this can take milliseconds."""
+    def prepare(self, values: VariableValues, pause: Callable[[], None] = no_pause) -> None:
+        """Compile the plan for these variables; this can take milliseconds.
+
+        `pause` is called between its pieces, so that a thread can let others go on.
+        """
         if self._fallback_reason(values) is None:
-            self._plan(values)
+            self._plan(values, pause)
 
     def execute(self, values: VariableValues, context: object, root: object) -> ExecutionOutcome:
         """Execute the operation with coerced variables."""
@@ -130,20 +137,24 @@ class CompiledOperation:
             return ()
         return tuple(values.coerced.get(name, Undefined) for name in self._conditions)
 
-    def _plan(self, values: VariableValues) -> OperationPlan | FallbackReason:
+    def _plan(
+        self, values: VariableValues, pause: Callable[[], None] = no_pause
+    ) -> OperationPlan | FallbackReason:
         """Return the plan for these variables, or the reason why there is none."""
         key = self._key(values)
         found = self._plans.get(key)
         if found is None:
-            found = self._plans[key] = self._compile_plan(values)
+            found = self._plans[key] = self._compile_plan(values, pause)
         return found
 
-    def _compile_plan(self, values: VariableValues) -> OperationPlan | FallbackReason:
+    def _compile_plan(
+        self, values: VariableValues, pause: Callable[[], None]
+    ) -> OperationPlan | FallbackReason:
         options = self._options
         planner = Planner(options, self._operation, values, self._room)
         try:
             return compile_operation(
-                planner.plan_root(), self._operation.operation.operation, options
+                planner.plan_root(), self._operation.operation.operation, options, pause
             )
         except Unplannable as unplannable:
             return unplannable.reason

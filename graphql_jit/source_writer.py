@@ -122,10 +122,15 @@ class SourceWriter:
             self._unwritten.append(lambda: write(self, name, *about, **options))
         return name
 
-    def compile_functions(self) -> Callable[[str], Any]:
-        """Write and compile all requested functions; the result returns a function by its name."""
+    def compile_functions(self, pause: Callable[[], None]) -> Callable[[str], Any]:
+        """Write and compile all requested functions; the result returns a function by its name.
+
+        It pauses after each of them, as Python's compiler lets no other thread go on.
+        """
         while self._unwritten:
             self._unwritten.pop()()
-        code = compile("\n".join(self._lines), "<plan>", "exec")
-        exec(code, self.names)  # noqa: S102  # it holds names of ours and of GraphQL only
+            code = compile("\n".join(self._lines), "<plan>", "exec")
+            exec(code, self.names)  # noqa: S102  # it holds names of ours and of GraphQL only
+            self._lines.clear()
+            pause()
         return self.names.__getitem__

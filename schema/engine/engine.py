@@ -61,8 +61,10 @@ from penstock.schema.engine.plan_payment import PlanPayment, pay_for_plan
 LONG_DOCUMENT: Final = 1_000
 """Documents with more characters are parsed, checked and compiled in a thread."""
 
-MANY_FIELDS: Final = 100
-"""Operations with more fields are compiled there too; a fragment counts where it is used."""
+MANY_FIELDS: Final = 10
+"""Operations with more fields are compiled there too; a fragment counts where it is used.
+
+A plan of so many takes a millisecond or two."""
 
 # One thread, since several would make the event loop wait for the interpreter's lock.
 graphql_thread: Final = ThreadPoolExecutor(1, "graphql")

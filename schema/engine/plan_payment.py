@@ -1,13 +1,16 @@
 """The payment for a compiled plan by the caller whose operation needs it."""
 
 from asyncio import AbstractEventLoop
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from time import sleep
 
 from graphql.execution.values import VariableValues
 
 from penstock.datastore.access.work import FREE_WORK
 from penstock.datastore.errors import RateLimited
-from penstock.graphql_jit import CompiledOperation, FallbackReason
+from penstock.graphql_jit import CompiledOperation, FallbackReason, no_pause
 from penstock.resolvers.context import Context
 from penstock.schema.engine.cost import plan_cost
 from penstock.schema.engine.operations import PreparedOperation
@@ -29,21 +32,26 @@ class PlanPayment:
         self._work.spend_more(plan_cost(self._measured))
 
     def compile(self, operation: CompiledOperation, values: VariableValues) -> None:
-        """Compile the plan on the event loop."""
-        self._work.owe(self._compile(operation, values))
+        """Compile a small plan on the event loop."""
+        self._work.owe(self._compile(operation, values, no_pause))
 
     def compile_in_thread(
         self, operation: CompiledOperation, values: VariableValues, loop: AbstractEventLoop
     ) -> None:
-        """Compile the plan, for which its caller owes the rest also after going away."""
-        units = self._compile(operation, values)
+        """Compile the plan, for which its caller owes the rest also after going away.
+
+        The thread gives up the interpreter's lock after each piece, so that the loop goes on.
+        """
+        units = self._compile(operation, values, partial(sleep, 0))
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(self._work.owe, units)
 
-    def _compile(self, operation: CompiledOperation, values: VariableValues) -> int:
+    def _compile(
+        self, operation: CompiledOperation, values: VariableValues, pause: Callable[[], None]
+    ) -> int:
         """Compile the plan; returns its units beyond those that were paid."""
         before = self._room.taken
-        operation.prepare(values)
+        operation.prepare(values, pause)
         return max(0, plan_cost(self._room.taken - before - self._measured))
 
 

@@ -1,5 +1,6 @@
 """The compiled plans of a document have no more fields than its text pays for."""
 
+import threading
 from inspect import isawaitable
 from typing import Any
 
@@ -88,19 +89,31 @@ async def test_each_set_of_conditions_of_a_usual_document_has_its_plan() -> None
     assert executor.fallbacks == {}
 
 
-async def test_a_short_text_that_uses_a_fragment_often_is_compiled_in_a_thread() -> None:
+DEEP = "number item { number item { number item { number } } }"
+
+
+async def test_a_plan_of_many_fields_is_compiled_in_a_thread_that_pauses_after_each_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses = list[tuple[str, float]]()
+
+    def note_pause(seconds: float) -> None:
+        pauses.append((threading.current_thread().name.partition("_")[0], seconds))
+
+    monkeypatch.setattr("penstock.schema.engine.plan_payment.sleep", note_pause)
     executor = CompiledExecutor(SCHEMA, LIMITS)
     engine = GraphQLEngine(SCHEMA, LIMITS, executor=executor)
-    deep = "number item { number item { number item { number } } }"
-    text = f"{{ {USES} }} fragment F on Item {{ {deep} }}"
     few = engine.prepare(OperationRequest("{ item { number } }"))
-    many = engine.prepare(OperationRequest(text))
-    assert len(text) < LONG_DOCUMENT
     assert not isawaitable(executor(few, None))
-    begun = executor(many, None)
-    assert isawaitable(begun)
-    assert (await begun).errors is None
-    assert not isawaitable(executor(many, None))
+    assert pauses == []
+    for text in ("{ a: item { ...F } b: item { ...F } c: item { ...F } }", f"{{ {USES} }}"):
+        many = engine.prepare(OperationRequest(f"{text} fragment F on Item {{ {DEEP} }}"))
+        assert len(many.document.text) < LONG_DOCUMENT
+        begun = executor(many, None)
+        assert isawaitable(begun)
+        assert (await begun).errors is None
+        assert not isawaitable(executor(many, None))
+    assert pauses == [("graphql", 0)] * (1 + 3 * 4 + 1 + 20 * 4)
 
 
 FIELD = 2_500
