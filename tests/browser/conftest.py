@@ -34,13 +34,14 @@ ARGUMENTS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    # Pages of a profile share a process: its start and compiled scripts are not each one's own.
+    "--process-per-site",
+    "--in-process-gpu",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Pages of a profile share a process: its start and compiled scripts are not each one's own.
-    "--process-per-site",
     "--host-resolver-rules=MAP * ~NOTFOUND, " + ", ".join(f"EXCLUDE {host}" for host in LOCAL),
 )
 SLOW_HUNG_SECONDS = 60.0
@@ -72,7 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @dataclass
 class Visit:
-    """A fresh browser profile on the page, with a record of everything it did."""
+    """A page of a browser profile, with a record of everything it did."""
 
     page: Page
     context: BrowserContext
@@ -99,9 +100,11 @@ class Visit:
         self.page.on("websocket", self.on_websocket)
         for event, hear in heard.items():
             self.context.on(event, hear)
-        yield
-        for event, hear in heard.items():
-            self.context.remove_listener(event, hear)
+        try:
+            yield
+        finally:
+            for event, hear in heard.items():
+                self.context.remove_listener(event, hear)
 
     async def settle(self) -> None:
         """Wait until the page has drawn all answers, and asks nothing more because of them."""
@@ -225,6 +228,8 @@ class Profile:
         finally:
             for page in self._context.pages:
                 if page not in blank:
+                    # A page that is closed may still run, and keep something, for a moment.
+                    await page.goto(f"{url}/readyz")
                     await page.close()
             await self._keeper.send(
                 "Storage.clearDataForOrigin", {"origin": url, "storageTypes": KEPT}

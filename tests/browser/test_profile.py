@@ -38,6 +38,24 @@ async def test_a_visit_finds_nothing_of_another_one_in_their_profile(
         assert await visit.page.evaluate(FIND_KEPT) == [0, 0, "", [], []]
 
 
+KEEP_ON = """() => {
+  const keep = () => localStorage.setItem("kept", performance.now());
+  addEventListener("pagehide", keep);
+  for (let timer = 0; timer < 50; timer++) setInterval(keep);
+}"""
+
+
+async def test_a_page_that_is_left_keeps_nothing_more(
+    profile: Profile, sample_server: RunningServer
+) -> None:
+    url, folder = sample_server.url, sample_server.data_dir
+    for _ in range(5):
+        async with profile.visit(url, folder) as visit:
+            await visit.page.goto(f"{url}/readyz")
+            assert await visit.page.evaluate("() => localStorage.length") == 0
+            await visit.page.evaluate(KEEP_ON)
+
+
 async def test_a_visit_hears_nothing_of_the_next_one(
     profile: Profile, sample_server: RunningServer
 ) -> None:
