@@ -81,7 +81,10 @@ class Credential:
     def admits(self, text: KeyText, now: datetime) -> bool:
         """Whether the text is this key's and has not expired; compares in constant time."""
         same = hmac.compare_digest(self.digest, text.digest)
-        return same and now.timestamp() < self.expires
+        return same and not self.has_expired(now)
+
+    def has_expired(self, now: datetime) -> bool:
+        return now.timestamp() >= self.expires
 
 
 async def find_credential(table: Table, id: str) -> Credential | None:

@@ -20,12 +20,16 @@ RUN_ROLE = Role.CONTRIBUTOR
 
 def may_run(caller: Caller, pipeline: Pipeline) -> bool:
     """Whether the caller contributes to the owner group, or to a group that a grant reaches."""
-    if any(caller.has_role(RUN_ROLE, group) for group in (pipeline.owner, *pipeline.groups)):
-        return True
-    return any(
-        role >= RUN_ROLE and covers(granted, held)
-        for held, role in caller.roles.items()
+    return caller.has_role(RUN_ROLE, pipeline.owner) or bool(grants_to_run(caller, pipeline))
+
+
+def grants_to_run(caller: Caller, pipeline: Pipeline) -> tuple[GroupPath, ...]:
+    """The groups with a grant that reaches a group to which the caller contributes."""
+    contributed = [group for group, role in caller.roles.items() if role >= RUN_ROLE]
+    return tuple(
+        granted
         for granted in pipeline.groups
+        if caller.has_role(RUN_ROLE, granted) or any(covers(granted, held) for held in contributed)
     )
 
 
@@ -33,6 +37,13 @@ def require_run(caller: Caller, pipeline: Pipeline) -> None:
     """Refuse a caller who sees the pipeline but may not run it."""
     if not may_run(caller, pipeline):
         raise NotPermitted("This needs the role CONTRIBUTOR at a group that may run the pipeline.")
+
+
+def note_rights(execution: Execution, caller: Caller, pipeline: Pipeline) -> Execution:
+    """The execution with that by which its creator, who calls, may run the pipeline now."""
+    is_owner = caller.has_role(RUN_ROLE, pipeline.owner)
+    through = () if is_owner else grants_to_run(caller, pipeline)
+    return replace(execution, granted_through=through, api_key=caller.api_key)
 
 
 def require_control(caller: Caller, pipeline: Pipeline, execution: Execution) -> None:
@@ -89,15 +100,6 @@ async def require_reach(access: Access, pipeline: Pipeline, execution: Execution
 def _writes_more(pipeline: Pipeline) -> bool:
     """Whether executions write more than files."""
     return pipeline.transformer.rows is not None or pipeline.transformer.dataset is not None
-
-
-async def needs_starter(access: Access, execution: Execution) -> bool:
-    """Whether only a caller may start an execution, because it writes more than files.
-
-    Whoever uploaded its input may write that no more, and only their own token would tell.
-    """
-    plan = await find_plan(access.table, execution.id)
-    return plan is not None and not plan.only_writes_files
 
 
 def keeps_rows_by_group(pipeline: Pipeline) -> bool:

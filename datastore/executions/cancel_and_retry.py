@@ -10,7 +10,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.open_uploads import OpenedUpload
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
-from penstock.datastore.executions.access import require_control, require_reach
+from penstock.datastore.executions.access import note_rights, require_control, require_reach
 from penstock.datastore.executions.claims.claims import with_end_state
 from penstock.datastore.executions.files import (
     delete_staged_files,
@@ -94,7 +94,10 @@ class ChangeExecutions:
                 raise IllegalState(message, state.name)
             if found.execution.state not in (ExecutionState.FAILED, ExecutionState.CANCELLED):
                 raise illegal_state_error(found.execution)
-            return self._restarted_execution(found.execution, upload_until)
+            restarted = self._restarted_execution(found.execution, upload_until)
+            if restarted.created_by != self.access.caller.user_id:
+                return restarted
+            return note_rights(restarted, self.access.caller, found.pipeline)
 
         upload_until = self.access.clock.now() + self.rules.upload_time
         found = await ReadExecutions(self.access).one(id)

@@ -20,7 +20,12 @@ from penstock.datastore.errors import (
     QuotaExceeded,
     Unavailable,
 )
-from penstock.datastore.executions.access import keeps_rows_by_group, limit_rows, require_run
+from penstock.datastore.executions.access import (
+    keeps_rows_by_group,
+    limit_rows,
+    note_rights,
+    require_run,
+)
 from penstock.datastore.executions.listed_rows import (
     change_writes,
     epoch_milliseconds,
@@ -162,7 +167,7 @@ class CreateExecutions:
     ) -> Execution:
         now = self.access.clock.now()
         inline = wanted.mode is ExecutionMode.INLINE
-        return Execution(
+        execution = Execution(
             id=id,
             pipeline_id=pipeline.id,
             pipeline_version=pipeline.version,
@@ -187,6 +192,7 @@ class CreateExecutions:
             revision=1,
             due=int(now.timestamp() * 1000),
         )
+        return note_rights(execution, self.access.caller, pipeline)
 
     async def _open_upload(self, pipeline: Pipeline, id: str, expires_at: datetime) -> None:
         """Count the upload of the input until it is confirmed, or its form expires."""

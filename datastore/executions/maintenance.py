@@ -12,7 +12,6 @@ import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.executions.access import needs_starter
 from penstock.datastore.executions.claims.claims import with_end_state
 from penstock.datastore.executions.claims.queue import due_executions
 from penstock.datastore.executions.failure_codes import FailureCode
@@ -32,6 +31,7 @@ from penstock.datastore.executions.rows import (
     report_transition,
     transition_writes,
 )
+from penstock.datastore.executions.unattended_starts import needs_starter
 from penstock.datastore.executions.uploads import awaits_upload, make_ready
 from penstock.datastore.groups.states import find_disabled
 from penstock.datastore.objects.port import Files
@@ -75,8 +75,9 @@ class ExecutionMaintenance:
     async def find_uploads(self) -> int:
         """Make executions ready whose input is stored, and fail those that waited too long.
 
-        Those of uploads that write rows wait for a caller who may. Returns the number of inputs
-        found. It asks for the file of each execution that waits for one.
+        Those that write rows, and those of creators who may run the pipeline no more, wait for a
+        caller who may. Returns the number of inputs found. It asks for the file of each execution
+        that waits for one.
         """
         places = Semaphore(PLACES)
 

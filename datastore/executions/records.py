@@ -82,6 +82,9 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     the groups that an output names. One that `writes_dataset` makes the next version of one;
     `dataset_id` and `dataset_version` name what it made. `placed` is the claim that ended it, if
     its files have a place of their own: that of a worker elsewhere, or not the first of a server.
+    `granted_through` are the groups by whose grants its creator may run the pipeline, none if by a
+    role at the owner group; `api_key` is the id of the key that created it. A retry by its creator
+    notes both anew; executions of earlier releases have none.
     """
 
     id: str
@@ -139,6 +142,8 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     table_bytes: int | None = None
     output_format: OutputFormat = OutputFormat.CSV
     placed: int | None = None
+    granted_through: tuple[GroupPath, ...] = ()
+    api_key: str | None = None
 
     @property
     def seconds_at_work(self) -> float | None:

@@ -11,7 +11,7 @@ import msgspec
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.access.work import packed_units
 from penstock.datastore.errors import IllegalState, NotFound, NotPermitted, Unavailable
-from penstock.datastore.executions.access import needs_starter, require_control, require_reach
+from penstock.datastore.executions.access import require_control, require_reach
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.lists.listing import ExecutionFilter, ListExecutions
 from penstock.datastore.executions.plans.pinned_inputs import copy_upload
@@ -25,6 +25,7 @@ from penstock.datastore.executions.records import (
 )
 from penstock.datastore.executions.revoked_pins import require_pins
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
+from penstock.datastore.executions.unattended_starts import needs_starter
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.input_files.convert import stored_kind
 from penstock.datastore.objects.port import Files, Stat, UploadForm
@@ -162,7 +163,7 @@ class Uploads:
         """
         is_own = execution.created_by == self.access.caller.user_id
         if not is_own and await needs_starter(self.access, execution):
-            raise NotPermitted("It writes rows, so a caller who may write them starts it.")
+            raise NotPermitted("Only a caller who may start it now starts it.")
         return await self.confirm(execution.id)
 
 
