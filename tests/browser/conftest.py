@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,10 @@ import pytest
 from playwright.async_api import (
     Browser,
     BrowserContext,
-    CDPSession,
     ConsoleMessage,
     Page,
     Request,
     Response,
-    WebError,
     WebSocket,
     async_playwright,
     expect,
@@ -34,8 +32,6 @@ ARGUMENTS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
-    # Pages of a profile share a process: its start and compiled scripts are not each one's own.
-    "--process-per-site",
     "--in-process-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -46,20 +42,12 @@ ARGUMENTS = (
 )
 SLOW_HUNG_SECONDS = 60.0
 """The patience of a run with slow answers, whose failures are looked for."""
-KEPT = "cookies,local_storage,indexeddb,cache_storage,service_workers"
-"""What a profile keeps for a page, other than files and compiled scripts of servers."""
 NEXT_FRAME = """() => new Promise((done) =>
   requestAnimationFrame(() => setTimeout(done)))"""
 REPORT_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI}`));
 """
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "own_profile: a test that changes more of its profile than what pages keep"
-    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @dataclass
 class Visit:
-    """A page of a browser profile, with a record of everything it did."""
+    """A fresh browser profile on the page, with a record of everything it did."""
 
     page: Page
     context: BrowserContext
@@ -87,24 +75,14 @@ class Visit:
     sent: list[str] = field(default_factory=list)
     received: list[str] = field(default_factory=list)
 
-    @contextmanager
-    def watch(self) -> Iterator[None]:
-        heard: dict[Any, Callable[[Any], None]] = {
-            "request": self.on_request,
-            "response": self.on_response,
-            "requestfinished": self.on_end,
-            "requestfailed": self.on_end,
-            "console": self.on_console,
-            "weberror": self.on_error,
-        }
+    def watch(self) -> None:
+        self.context.on("request", self.on_request)
+        self.context.on("response", self.on_response)
+        self.context.on("requestfinished", self.on_end)
+        self.context.on("requestfailed", self.on_end)
+        self.context.on("console", self.on_console)
+        self.context.on("weberror", lambda error: self.complaints.append(str(error.error)))
         self.page.on("websocket", self.on_websocket)
-        for event, hear in heard.items():
-            self.context.on(event, hear)
-        try:
-            yield
-        finally:
-            for event, hear in heard.items():
-                self.context.remove_listener(event, hear)
 
     async def settle(self) -> None:
         """Wait until the page has drawn all answers, and asks nothing more because of them."""
@@ -131,9 +109,6 @@ class Visit:
     def on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.complaints.append(message.text)
-
-    def on_error(self, error: WebError) -> None:
-        self.complaints.append(str(error.error))
 
     def on_websocket(self, websocket: WebSocket) -> None:
         self.hosts.add(urlsplit(websocket.url).hostname)
@@ -176,81 +151,24 @@ async def browser(request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def new_context(browser: Browser, **options: Any) -> AsyncIterator[BrowserContext]:
+async def visit_of(
+    browser: Browser, url: str, data_dir: Path, **options: Any
+) -> AsyncIterator[Visit]:
+    """Open a fresh profile for a server, with options of the context."""
     size = {"width": 1400, "height": 900}
     # What turns while a page waits would take processor time all along.
     still = {"viewport": size, "reduced_motion": "reduce"}
     context = await browser.new_context(**{**still, **options})
     await context.add_init_script(REPORT_VIOLATIONS)
+    visit = Visit(await context.new_page(), context, url, data_dir)
+    visit.watch()
     try:
-        yield context
+        yield visit
     finally:
         await context.close()
 
 
-@asynccontextmanager
-async def visit_of(
-    browser: Browser, url: str, data_dir: Path, **options: Any
-) -> AsyncIterator[Visit]:
-    """Open a fresh profile for a server, with options of the context."""
-    async with new_context(browser, **options) as context:
-        visit = Visit(await context.new_page(), context, url, data_dir)
-        with visit.watch():
-            yield visit
-
-
-class Profile:
-    """A profile for one test after the other: each finds it without what another kept in it.
-
-    A fresh one would start a process for its pages and compile all scripts again, which takes most
-    of the processor time of a test.
-    """
-
-    def __init__(self, context: BrowserContext, keeper: CDPSession) -> None:
-        self._context = context
-        self._keeper = keeper
-
-    @classmethod
-    async def open(cls, context: BrowserContext) -> Profile:
-        """Open a blank page of this machine, whose process stays for pages of all servers here."""
-        page = await context.new_page()
-        await page.route("**", lambda route: route.fulfill(body=""))
-        await page.goto(f"http://{LOCAL[0]}/")
-        return cls(context, await context.new_cdp_session(page))
-
-    @asynccontextmanager
-    async def visit(self, url: str, data_dir: Path) -> AsyncIterator[Visit]:
-        blank = self._context.pages
-        visit = Visit(await self._context.new_page(), self._context, url, data_dir)
-        try:
-            with visit.watch():
-                yield visit
-        finally:
-            for page in self._context.pages:
-                if page not in blank:
-                    # A page that is closed may still run, and keep something, for a moment.
-                    await page.goto(f"{url}/readyz")
-                    await page.close()
-            await self._keeper.send(
-                "Storage.clearDataForOrigin", {"origin": url, "storageTypes": KEPT}
-            )
-
-
-@pytest.fixture(scope="session")
-async def profile(browser: Browser) -> AsyncIterator[Profile]:
-    async with new_context(browser) as context:
-        yield await Profile.open(context)
-
-
 @pytest.fixture
-async def visit(
-    request: pytest.FixtureRequest,
-    browser: Browser,
-    profile: Profile,
-    sample_server: RunningServer,
-) -> AsyncIterator[Visit]:
-    url, folder = sample_server.url, sample_server.data_dir
-    has_own = request.node.get_closest_marker("own_profile")
-    opened = visit_of(browser, url, folder) if has_own else profile.visit(url, folder)
-    async with opened as visit:
+async def visit(browser: Browser, sample_server: RunningServer) -> AsyncIterator[Visit]:
+    async with visit_of(browser, sample_server.url, sample_server.data_dir) as visit:
         yield visit

@@ -405,7 +405,6 @@ class HeldNews:
             socket.send(text)
 
 
-@pytest.mark.own_profile  # which has loaded nothing
 async def test_a_first_visit_loads_and_asks_little(visit: Visit) -> None:
     news = HeldNews()
     await visit.context.route_web_socket("**/graphql", news.begin)

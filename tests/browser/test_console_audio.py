@@ -47,7 +47,7 @@ async def assert_entries(page: Page, *titles: str) -> None:
 async def test_a_list_is_played_on_over_screens_and_reordered_two_ways(
     browser: Browser, visit: Visit
 ) -> None:
-    await visit.page.add_init_script(PLAY_ON)
+    await visit.context.add_init_script(PLAY_ON)
     page = await open_console(visit, "/audio")
     await page.get_by_label("New playlist").fill("Console")
     await page.get_by_role("button", name="Create").click()
@@ -129,11 +129,10 @@ SOURCE = "() => document.querySelector('audio').src"
 IS_TOLD = "(title) => navigator.mediaSession.metadata?.title === title"
 
 
-@pytest.mark.own_profile  # for its clock
 async def test_media_keys_step_and_a_paused_track_s_url_is_renewed_before_it_ends(
     visit: Visit,
 ) -> None:
-    await visit.page.add_init_script(RECORD_KEYS + PLAY_ON)
+    await visit.context.add_init_script(RECORD_KEYS + PLAY_ON)
     await visit.page.clock.install()
     page = await open_console(visit, "/audio")
     await page.get_by_role("button", name="Play Encore").click()
@@ -168,7 +167,7 @@ async def test_media_keys_step_and_a_paused_track_s_url_is_renewed_before_it_end
 
 
 async def test_the_library_is_browsed_and_the_queue_is_changed_while_it_plays(visit: Visit) -> None:
-    await visit.page.add_init_script(PLAY_ON)
+    await visit.context.add_init_script(PLAY_ON)
     page = await open_console(visit, "/audio")
     library = page.get_by_role("navigation", name="Library")
     shown = page.get_by_role("list", name="List of tracks").get_by_role("listitem")

@@ -240,7 +240,6 @@ async def test_a_slow_network_shows_words_and_then_the_screen(visit: Visit) -> N
     assert_quiet(visit)
 
 
-@pytest.mark.own_profile  # to be offline alone
 async def test_without_a_network_what_is_seen_stays_and_it_goes_on_later(visit: Visit) -> None:
     page = await open_console(visit, SAP_PIPELINES)
     for listed in (CONCRETE, "sap:steel:00140"):

@@ -62,7 +62,6 @@ async def come_back(visit: Visit) -> None:
     await expect(visit.page.get_by_role("heading", name="Executions")).to_be_visible()
 
 
-@pytest.mark.own_profile  # for its clock
 async def test_executions_are_narrowed_by_tag_pipeline_person_time_and_duration(
     visit: Visit,
 ) -> None:

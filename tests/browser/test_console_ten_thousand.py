@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import islice
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from penstock.server.samples.catalogue import SampleResource, sample_pipelines
-from tests.browser.conftest import Profile, Visit
+from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import assert_quiet, find_faults, open_console
 from tests.browser.large_store import ORIGINALS, SIZE, fill_large_store
 from tests.install import skip_reason
@@ -46,8 +46,8 @@ def large_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSe
 
 
 @pytest.fixture
-async def visit(profile: Profile, large_server: RunningServer) -> AsyncIterator[Visit]:
-    async with profile.visit(large_server.url, large_server.data_dir) as visit:
+async def visit(browser: Browser, large_server: RunningServer) -> AsyncIterator[Visit]:
+    async with visit_of(browser, large_server.url, large_server.data_dir) as visit:
         yield visit
 
 

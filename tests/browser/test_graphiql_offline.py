@@ -115,7 +115,7 @@ async def saved_headers(visit: Visit, headers: str) -> None:
         "graphiql:headers": headers,
         "graphiql:tabState": json.dumps({"activeTabIndex": 0, "tabs": [tab]}),
     }
-    await visit.page.add_init_script(
+    await visit.context.add_init_script(
         f"Object.entries({json.dumps(items)}).forEach(([k, v]) => localStorage.setItem(k, v));"
     )
 
