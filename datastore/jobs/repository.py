@@ -1,7 +1,7 @@
 """The jobs that a caller may follow: found by id, listed, and cancelled."""
 
 from collections.abc import AsyncGenerator, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from penstock.datastore.access.access import Access, not_found_error
@@ -17,16 +17,16 @@ from penstock.datastore.jobs.jobs import (
 )
 from penstock.datastore.jobs.rows import ending_updates
 from penstock.datastore.resources.changes import RowChanges
-from penstock.datastore.roles import GroupPath
+from penstock.datastore.roles import GroupPath, ancestors, covers
 from penstock.datastore.table.items import read_or_report
-from penstock.datastore.table.layout import JOB, JOB_OF_GROUP, JOB_OF_USER
-from penstock.datastore.table.pages import Slice, Window, make_slice, read_existing
+from penstock.datastore.table.layout import JOB, JOB_AT_GROUP, JOB_OF_GROUP, JOB_OF_USER
+from penstock.datastore.table.merged_pages import QueryRange, read_merged_page
+from penstock.datastore.table.pages import Slice, Window, read_existing
 from penstock.datastore.table.port import (
     INDEX_HASH,
     Attributes,
     ConditionFailed,
     Exists,
-    Key,
     Query,
     Range,
     Update,
@@ -44,28 +44,25 @@ class Jobs:
     async def page(
         self, group: GroupPath | None, states: Collection[JobState], window: Window
     ) -> Slice[Job]:
-        """List the jobs of the caller, `pk = JU:<user>`, or of a group, `pk = JG:<group>`.
+        """List the jobs of the caller, `pk = JU:<user>`, or of a group and those below it.
 
-        Those of groups below are listed too. The newest is first; `states` choose some of them.
-        Raises NotFound for a group that the caller may not know of, or that does not exist.
+        The newest is first; `states` choose some of them. Raises NotFound for a group that the
+        caller may not know of, or that does not exist.
         """
         if group is None:
-            partition = JOB_OF_USER.pk.fill({"user": self.access.caller.user_id})
+            partitions = [JOB_OF_USER.pk.fill({"user": self.access.caller.user_id})]
         else:
             await self.access.require_group(self.access.require_visible_group(group))
-            partition = JOB_OF_GROUP.pk.fill({"group": group})
+            partitions = self._visible_lists(group)
+        self.access.payments.promise_calls(len(partitions))
+        lanes = [self._lane(partition, window) for partition in partitions]
 
         async def read_ids(part: Window) -> Slice[str]:
-            query = Query(
-                partition=partition,
-                range=Range(_LISTED),
-                after=None if part.after_id is None else Key(partition, _LISTED + part.after_id),
-                descending=not part.backward,
-                limit=part.size + 1,
-            )
-            found = await self.access.table.query(query)
-            ids = [str(item["sk"]).removeprefix(_LISTED) for item in found.items]
-            return make_slice(ids, part, str, more=found.last is not None)
+            placed = None if part.after_id is None else _LISTED + part.after_id
+            found = await read_merged_page(lanes, replace(part, after=placed), 1, _listed_id)
+            ids = tuple((id, id) for _, id in found.entries)
+            reached = None if found.reached is None else found.reached.removeprefix(_LISTED)
+            return Slice(ids, found.more, reached)
 
         async def load_jobs(ids: Sequence[str]) -> list[Job | None]:
             found = await self.many(ids)
@@ -75,6 +72,26 @@ class Jobs:
             ]
 
         return await read_existing(window, read_ids, load_jobs)
+
+    def _visible_lists(self, group: GroupPath) -> list[str]:
+        """The partitions of the jobs about a group and those below it, without hidden ones.
+
+        With a role at the group, or above it: `pk = JG:<group>`. Otherwise that of each group below
+        it at which the caller has a role, and `pk = JA:<group>` of the groups that lead there: what
+        is read for others would show that there is something.
+        """
+        held = self.access.caller.roles
+        if any(covers(one, group) for one in held):
+            return [JOB_OF_GROUP.pk.fill({"group": group})]
+        below = {one for one in held if covers(group, one)}
+        tops = {one for one in below if below.isdisjoint(ancestors(one)[:-1])}
+        leading = {above for one in tops for above in ancestors(one)[:-1] if covers(group, above)}
+        whole = [JOB_OF_GROUP.pk.fill({"group": one}) for one in sorted(tops)]
+        return [*whole, *(JOB_AT_GROUP.pk.fill({"group": one}) for one in sorted(leading))]
+
+    def _lane(self, partition: str, window: Window) -> QueryRange:
+        listed = Query(partition=partition, range=Range(_LISTED), descending=not window.backward)
+        return QueryRange(self.access.table, listed)
 
     async def cancel(self, id: str) -> Job:
         """End a job of the caller that is not over; what it has done stays.
@@ -142,3 +159,7 @@ class Jobs:
         if job.created_by == caller.user_id:
             return True
         return job.group is not None and caller.sees(job.group)
+
+
+def _listed_id(item: Attributes) -> str:
+    return str(item["sk"]).removeprefix(_LISTED)

@@ -9,7 +9,7 @@ from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.roles import ancestors
 from penstock.datastore.table.commit import Write, already_done
 from penstock.datastore.table.items import attributes_of
-from penstock.datastore.table.layout import JOB, JOB_OF_GROUP, JOB_OF_USER
+from penstock.datastore.table.layout import JOB, JOB_AT_GROUP, JOB_OF_GROUP, JOB_OF_USER
 from penstock.datastore.table.port import INDEX_HASH, TTL, Key, Missing, Put, Update, Value
 
 HOLD_ATTRIBUTES: Final = ("worker", "heldUntil")
@@ -34,7 +34,9 @@ def ending_updates(job: Job, update: Update, now: datetime) -> list[Update]:
 
 
 def _list_keys(job: Job) -> list[Key]:
-    """The rows that list a job: for its user, and for its group and each group above that."""
-    above = ancestors(job.group) if job.group is not None else ()
-    keys = [JOB_OF_GROUP.key(group=group, id=job.id) for group in above]
-    return [JOB_OF_USER.key(user=job.created_by, id=job.id), *keys]
+    """The rows that list a job: for its user, at its group, and of it and each group above that."""
+    keys = [JOB_OF_USER.key(user=job.created_by, id=job.id)]
+    if job.group is not None:
+        keys.append(JOB_AT_GROUP.key(group=job.group, id=job.id))
+        keys += [JOB_OF_GROUP.key(group=group, id=job.id) for group in ancestors(job.group)]
+    return keys

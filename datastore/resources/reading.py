@@ -355,8 +355,8 @@ class Listing(Generic[R]):
                 break
         if len(entries) > window.size:
             entries, more = entries[: window.size], True
-        if entries and (len(entries) == window.size or not more):
-            examined = entries[-1][0]
+        if not more or len(entries) == window.size:
+            examined = entries[-1][0] if entries else window.after
         return Slice(tuple(entries), more, examined)
 
     async def _scope(self, listed: ListRequest, group: GroupPath) -> Sequence[GroupPath] | None:

@@ -164,6 +164,7 @@ SECRET = row("K:{name}", "K")
 SCHEMA_MARKER = row("SM", "SM")
 JOB = row("J:{id}", "J", "J:pending")
 JOB_OF_GROUP = row("JG:{group}", "JL:{id}")
+JOB_AT_GROUP = row("JA:{group}", "JL:{id}")
 JOB_OF_USER = row("JU:{user}", "JL:{id}")
 HISTORY = row("AT:{kind}:{of}", "AT:{entry}")
 WORKER = row("WK", "WK:{name}")
@@ -275,6 +276,7 @@ ROWS = (
     SCHEMA_MARKER,
     JOB,
     JOB_OF_GROUP,
+    JOB_AT_GROUP,
     JOB_OF_USER,
     HISTORY,
     WORKER,

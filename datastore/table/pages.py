@@ -172,7 +172,8 @@ async def read_existing(
     Where some are passed over, the search goes on until the page is full, and ends early after
     MAX_SEARCHES reads or where a budget `is_exhausted`, even with nothing found; the next page then
     begins behind the last link that was read. `load` gives one answer for each link, None for a
-    deleted thing. In a `sparse` list most links lead to nothing, also the last ones.
+    thing that is deleted, or hidden: the position where the list ends tells of no such link. In a
+    `sparse` list most links lead to nothing.
     """
     page = replace(window, size=max(window.size, SEARCHED)) if sparse else window
     found = list[tuple[str, U]]()
@@ -189,9 +190,8 @@ async def read_existing(
             break
         page = Window(size=SEARCHED, after=links.reached, backward=window.backward)
     kept, is_full = found[: window.size], len(found) > window.size
-    at_end = sparse and not links.more
     last = kept[-1][0] if kept else window.after
-    reached = last if is_full or at_end else links.reached
+    reached = last if is_full or not links.more else links.reached
     ordered = tuple(reversed(kept)) if window.backward else tuple(kept)
     return Slice(ordered, is_full or links.more, reached)
 

@@ -33,6 +33,7 @@ OWN_FACTS = (
     "K:",
     "SM",
     "J:",
+    "JA:",
     "JG:",
     "JU:",
     "WK",

@@ -164,7 +164,7 @@ async def test_a_group_is_deleted_with_the_executions_of_its_pipelines(
     assert job is not None
     assert await store.run_jobs("w") == 1
     await store.finish_deletes()
-    assert await rows_left(store) == {"J", "JG", "JU"}
+    assert await rows_left(store) == {"J", "JA", "JG", "JU"}
     assert await faults(store.table) == []
     assert (await session.groups.count(ROOT)).children == 1
 

@@ -15,11 +15,24 @@ from penstock.datastore.jobs.runner import JobWorker
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.commit import commit
+from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.layout import JOB, JOB_OF_GROUP, JOB_OF_USER
+from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import TTL
 from tests.datastore.jobs.sample_subtree import begin_deletion, plant
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, Watch, caller, on_sqlite, walk
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    SOUTH,
+    SUPER,
+    USA,
+    Watch,
+    caller,
+    create_groups,
+    on_sqlite,
+    walk,
+)
 
 ANN = Caller("ann", {})
 BOB = Caller("bob", {})
@@ -71,6 +84,45 @@ async def test_the_job_of_a_group_is_listed_there_and_above_for_those_who_may_kn
     assert await ids_of(store, SUPER, ROOT, JobState.DONE) == [job.id]
     assert await ids_of(store, SUPER) == [job.id]
     assert await faults(store.table) == []
+
+
+async def begin_load(store: Store, group: GroupPath) -> Job:
+    """Begin a job about a group, which leaves the group as it is."""
+    access = store.open_session(SUPER).jobs.access
+    job = new_job(access, JobKind.LOAD_DATASET, group=group)
+    await commit(store.table, creation_writes(job))
+    return job
+
+
+async def test_a_list_tells_nothing_of_hidden_jobs(store: Store) -> None:
+    await create_groups(store)
+    below = caller({NORTHWEST: Role.READER, EU: Role.READER}, "below")
+
+    async def look(group: GroupPath) -> tuple[Slice[Job], float, int]:
+        metered = MeteredTable(store.table)
+        jobs = Store(metered, store.clock).open_session(below).jobs
+        page = await jobs.page(group, frozenset(), Window(size=20))
+        return page, metered.units.rcu, metered.units.calls
+
+    before = [await look(group) for group in (ROOT, USA)]
+    for _ in range(25):
+        await begin_load(store, SOUTH)
+    assert [await look(group) for group in (ROOT, USA)] == before
+    assert [page.reached for page, _, _ in before] == [None, None]
+
+
+async def test_a_caller_lists_the_jobs_of_each_group_on_their_lines(store: Store) -> None:
+    await create_groups(store)
+    root, _, usa, north, eu = [
+        await begin_load(store, group) for group in (ROOT, SOUTH, USA, NORTHWEST, EU)
+    ]
+    both = caller({NORTHWEST: Role.READER, EU: Role.READER}, "both")
+    assert await ids_of(store, both, ROOT) == [eu.id, north.id, usa.id, root.id]
+    assert await ids_of(store, both, USA, size=2) == [north.id, usa.id]
+    assert await ids_of(store, both, NORTHWEST) == [north.id]
+    deeper = caller({USA: Role.READER, NORTHWEST: Role.ADMIN}, "deeper")
+    assert await ids_of(store, deeper, NORTHWEST) == [north.id]
+    assert len(await ids_of(store, deeper, ROOT)) == 4
 
 
 @on_sqlite

@@ -50,7 +50,7 @@ pytestmark = pytest.mark.parametrize("implementation", ["sqlite", "dynoxide"], i
 ADA = caller({USA: Role.ADMIN}, "ada")
 BOB = caller({USA: Role.ADMIN}, "bob")
 COUNTS = RowCounts(3, 2, 1, 43, 121)
-LOGGED = {"AT", "CL", "J", "JG"}
+LOGGED = {"AT", "CL", "J", "JA", "JG"}
 """Rows that name the path for a time: the audit trail, the log of changes, and jobs."""
 
 AMOUNTS = {"QG", "QU", "FU"}

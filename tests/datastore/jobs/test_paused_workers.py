@@ -75,7 +75,7 @@ async def standing_rows(table: Table) -> dict[Key, Attributes]:
     return {
         key: row
         for key, row in (await contents(table)).items()
-        if not key.pk.startswith(("J:", "JG:", "JU:"))
+        if not key.pk.startswith(("J:", "JA:", "JG:", "JU:"))
         if not key.pk.startswith(("QG:", "QU:"))
     }
 

@@ -51,6 +51,8 @@ async def test_a_walk_meets_every_living_thing_and_no_empty_page_that_goes_on(
     found = await walk(page, size, backward=backward)
     assert found == [f"thing {n}" for n, letter in enumerate(alive) if letter == "1"]
     assert all(len(each.entries) == size for each in met if each.more)
+    shown = {str(n) for n, letter in enumerate(alive) if letter == "1"}
+    assert {each.reached for each in met} <= {None, *shown}, "no position tells of the others"
 
 
 async def test_a_page_without_deleted_things_is_one_read() -> None:
