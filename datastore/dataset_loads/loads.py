@@ -151,7 +151,6 @@ class _Load:
         self.lease.is_over = True
         with suppress(PenstockError):  # a sweep removes it later
             await end_upload(self.access, self.load.upload)
-            await self.access.files.delete(key)
 
     async def _note(self, read_bytes: int) -> None:
         await self.lease.advance(max(0, read_bytes // STEP_BYTES - self.lease.done))

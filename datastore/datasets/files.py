@@ -64,12 +64,12 @@ def index_key(id: str, file: str) -> str:
 class DatasetFile:
     """The file of a dataset's new content, which is stored before the version is.
 
-    `upload` is the id of the upload that it came with, if there was one.
+    `upload` is the upload that it came with, if there was one.
     """
 
     access: Access
     data: bytes
-    upload: str | None = None
+    upload: "UsedUpload | None" = None
     staged: StagedFile | None = field(default=None, init=False)
 
     async def place(self, resource: ReferenceDataset) -> tuple[ReferenceDataset, Sequence[Write]]:
@@ -83,16 +83,31 @@ class DatasetFile:
     async def settle(self) -> None:
         if self.staged is not None and self.upload is not None:
             with suppress(PenstockError):
-                await end_upload(self.access, self.upload)
+                await end_upload(self.access, *self.upload)
 
     async def discard(self) -> None:
         if self.staged is not None:
             await self.staged.try_drop()
 
 
-async def end_upload(access: Access, id: str) -> None:
-    """Let the form of an upload that was used write nothing any more."""
-    await access.files.refuse_uploads(upload_key(access, id))
+class UsedUpload(NamedTuple):
+    """The id of an upload, and the entity tag of the file that was used."""
+
+    id: str
+    etag: str
+
+
+async def end_upload(access: Access, id: str, kept: str | None = None) -> None:
+    """Let the form of an upload that was used write nothing any more.
+
+    Its file goes unless it is `kept`, by its entity tag, for a repetition of the call: another one
+    came since.
+    """
+    key = upload_key(access, id)
+    await access.files.refuse_uploads(key)
+    stored = await access.files.stat(key)
+    if stored is not None and stored.etag != kept:
+        await access.files.delete(key)
     await access.open_uploads.close("dataset", id)
 
 
@@ -153,7 +168,8 @@ class DatasetFiles:
             return CheckedContent(draft_content(columns, key_columns), [problem], None)
         chunks = self.access.files.read(key, end=MAX_BYTES + 1)
         data = b"".join([chunk async for chunk in chunks])
-        return await self.check_data(columns, key_columns, data, "upload", id)
+        used = UsedUpload(id, stat.etag)
+        return await self.check_data(columns, key_columns, data, "upload", used)
 
     async def check_text(
         self, columns: Sequence[DatasetColumn], key_columns: Sequence[str] | None, csv: str
@@ -195,7 +211,7 @@ class DatasetFiles:
         key_columns: Sequence[str] | None,
         data: bytes,
         source: str,
-        upload: str | None = None,
+        upload: UsedUpload | None = None,
     ) -> CheckedContent:
         """Check the content of a file; `source` is the field of the input that it came in."""
         content = draft_content(columns, key_columns, data)

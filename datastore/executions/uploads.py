@@ -93,7 +93,7 @@ class Uploads:
 
     async def _confirm(self, execution: Execution) -> Execution:
         if execution.ready_at is not None:
-            # An earlier call may have been cut off before it came so far.
+            # An earlier release ends the form last, and may have been cut off before.
             await self.files.refuse_uploads(ingest_key(execution))
             return execution
         if not awaits_upload(execution):
@@ -194,9 +194,7 @@ async def make_ready(
     except NotFound:
         await files.delete(input_key(pinned))
         raise
-    if ready.input_copy == pinned.input_copy:
-        await files.refuse_uploads(ingest_key(ready))
-    elif ready.ready_at is not None:
+    if ready.ready_at is not None and ready.input_copy != pinned.input_copy:
         await files.delete(input_key(pinned))
     return ready
 

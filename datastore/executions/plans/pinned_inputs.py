@@ -29,12 +29,14 @@ NAME_DIGITS: Final = 32
 async def copy_upload(files: Files, execution: Execution) -> tuple[Execution, Stat] | None:
     """Copy what was uploaded, unless an earlier call did; None if nothing was uploaded.
 
-    Returns the execution with the name of the copy.
+    Returns the execution with the name of the copy. The form ends first, where forms can be ended:
+    what came behind the copy would be stored and count nowhere.
     """
     for _ in range(ATTEMPTS):
         uploaded = await files.stat(ingest_key(execution))
         if uploaded is None:
             return None
+        await files.refuse_uploads(ingest_key(execution))
         pinned = replace(execution, input_copy=_content_name(uploaded))
         if await files.stat(input_key(pinned)) is not None:
             return pinned, uploaded

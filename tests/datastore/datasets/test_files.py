@@ -354,6 +354,24 @@ async def test_an_upload_is_its_uploaders_alone_and_can_be_used_again(store: Sto
 
 
 @on_sqlite
+@pytest.mark.parametrize("is_replaced", [True, False])
+async def test_only_the_upload_that_a_dataset_was_made_of_stays(
+    store: Store, *, is_replaced: bool
+) -> None:
+    session = await create_groups(store)
+    ticket = await session.dataset_files.upload(USA)
+    await upload(store.files, ticket.form, CSV.encode())
+    brought = await session.dataset_files.check_upload(COLUMNS, None, ticket.id)
+    if is_replaced:
+        await upload(store.files, ticket.form, b"a" * 1000)
+    writing = session.datasets.writing.with_attachment(brought.file)
+    fields = {"name": "fuels", "tags": (), "content": brought.content}
+    made = await writing.create(USA, fields, None)
+    stays = [] if is_replaced else [dict(ticket.form.fields)["key"]]
+    assert await all_keys(store.files) == [key_of_file(made), *stays]
+
+
+@on_sqlite
 async def test_problems_of_an_upload_have_its_place_in_the_input(store: Store) -> None:
     session = await create_groups(store)
     made = await session.dataset_files.upload(USA)

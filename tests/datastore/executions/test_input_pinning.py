@@ -341,7 +341,35 @@ async def test_the_form_of_a_confirmed_upload_is_refused(store: Store, pipeline:
 
 @on_sqlite
 @pytest.mark.parametrize("files", ["directory"], indirect=True)
-async def test_a_start_that_is_repeated_refuses_the_form_that_the_first_one_left_open(
+async def test_nothing_is_stored_by_the_form_behind_the_copy(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
+    assert isinstance(store.files, LocalFiles)
+    directory, link = store.files, SignedLink("POST", ingest_key(made), "text/csv", None, 1000)
+    refused: list[str] = []
+
+    class LateUpload(ForwardingFiles):
+        """A file store to which another file is sent as soon as the first one is copied."""
+
+        async def copy(self, source: str, target: str, etag: str | None = None) -> None:
+            await super().copy(source, target, etag)
+            try:
+                await directory.write_upload(link, _chunks(OTHER))
+            except UploadRefused:
+                refused.append(source)
+
+    late = replace(store, files=LateUpload(store.files))
+    await late.open_session(ANN).executions.uploads.confirm(made.id)
+    assert refused == [ingest_key(made)]
+    assert await read_content(store.files, ingest_key(made)) == INPUT
+    assert await run_to_end(store, made) == OUTPUT
+
+
+@on_sqlite
+@pytest.mark.parametrize("files", ["directory"], indirect=True)
+async def test_nothing_is_started_while_its_form_stays_open(
     store: Store, pipeline: Pipeline
 ) -> None:
     class BrokenFiles(ForwardingFiles):
@@ -355,10 +383,10 @@ async def test_a_start_that_is_repeated_refuses_the_form_that_the_first_one_left
     broken = replace(store, files=BrokenFiles(store.files))
     with pytest.raises(Unavailable):
         await broken.open_session(ANN).executions.uploads.confirm(made.id)
+    assert (await current_execution(store, made)).ready_at is None
+    await store.open_session(ANN).executions.uploads.confirm(made.id)
     assert isinstance(store.files, LocalFiles)
     link = SignedLink("POST", ingest_key(made), "text/csv", None, 1000)
-    await store.files.write_upload(link, _chunks(OTHER))
-    await store.open_session(ANN).executions.uploads.confirm(made.id)
     with pytest.raises(UploadRefused):
         await store.files.write_upload(link, _chunks(OTHER))
     assert await run_to_end(store, made) == OUTPUT
