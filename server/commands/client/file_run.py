@@ -80,9 +80,9 @@ async def run_file(
     """Run the pipeline and return the finished execution.
 
     `report_progress` gets the state, the bytes done and their total. If the user interrupts it, it
-    raises UploadCut before the server has taken over, and ExecutionLeft from then on.
+    raises UploadCut before the server has taken over, and ExecutionLeft from then on. Results of
+    an earlier run stay until the server has started this one.
     """
-    file_run.remove_earlier_results()
     pipeline = await find_by_name(client, "pipeline", file_run.pipeline, file_run.group)
     arguments = {
         "pipelineId": pipeline,
@@ -97,6 +97,7 @@ async def run_file(
             await _start(client, execution, file, size, report_progress)
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise await _cancel(client, id) from None
+    file_run.remove_earlier_results()
     try:
         await follow_execution(client, id, size, report_progress)
     except (asyncio.CancelledError, KeyboardInterrupt):

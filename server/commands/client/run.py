@@ -53,7 +53,8 @@ def run(
     """Run a pipeline of a running server, given by name or id, on a file.
 
     The command uploads the file, follows the execution, and saves output and rejected rows. It
-    exits with 1 if the execution did not succeed. Results of an earlier run are removed first.
+    exits with 1 if the execution did not succeed. Results of an earlier run are removed when this
+    one has started.
     """
     _check_input(file)
     output = result.output or _beside(file, "output") or STANDARD

@@ -13,7 +13,10 @@ from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.commands.client.run_files import open_result
 from penstock.server.core.command_output import CommandFailed
 
-STEPS = ("find", "create", "upload", "start", "follow", "result", "output", "errors")
+STEPS_BEFORE = ("find", "create", "upload", "start")
+STEPS_AFTER = ("follow", "result", "output", "errors")
+FAILURES = [CommandFailed("no"), KeyboardInterrupt(), OSError("full")]
+EARLIER = {"rows.csv": "old", "output.csv": "old", "errors.csv": "old"}
 READY = {"status": "READY", "url": "http://files.test/"}
 FINISHED = {"id": "e", "state": "SUCCESS", "stateMessage": None, "progress": None}
 
@@ -89,11 +92,8 @@ def end(client: GraphQLClient, file_run: FileRun) -> None:
     asyncio.run(run_file(client, file_run, lambda _words, _done, _total: None))
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("failure", [CommandFailed("no"), KeyboardInterrupt(), OSError("full")])
-def test_a_run_that_fails_leaves_nothing_of_an_earlier_one(
-    step: str, failure: BaseException, file_run: FileRun, tmp_path: Path
-) -> None:
+def end_by(step: str, failure: BaseException, file_run: FileRun) -> None:
+    """Run until this step fails, and check what is raised."""
     ends: dict[str, type[Exception]] = {
         "upload": UploadCut,
         "start": UploadCut,
@@ -102,6 +102,23 @@ def test_a_run_that_fails_leaves_nothing_of_an_earlier_one(
     is_interrupt = isinstance(failure, KeyboardInterrupt)
     with pytest.raises(ends.get(step, KeyboardInterrupt) if is_interrupt else type(failure)):
         end(ScriptedClient(step, failure), file_run)
+
+
+@pytest.mark.parametrize("step", STEPS_BEFORE)
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_run_that_starts_nothing_leaves_the_results_of_an_earlier_one(
+    step: str, failure: BaseException, file_run: FileRun, tmp_path: Path
+) -> None:
+    end_by(step, failure, file_run)
+    assert contents(tmp_path) == EARLIER
+
+
+@pytest.mark.parametrize("step", STEPS_AFTER)
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_run_that_has_started_leaves_nothing_of_an_earlier_one(
+    step: str, failure: BaseException, file_run: FileRun, tmp_path: Path
+) -> None:
+    end_by(step, failure, file_run)
     kept = {"rows.csv": "old", "output.csv": "new"} if step == "errors" else {"rows.csv": "old"}
     assert contents(tmp_path) == kept
 
@@ -150,9 +167,21 @@ def test_the_input_is_never_a_result(
     assert file.read_text() == "old"
 
 
-def test_an_unreachable_server_leaves_no_results(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--url", "http://127.0.0.1:9", "--token", "t"), 3),
+        (("--url", "127.0.0.1:9", "--token", "t"), 2),
+        (("--errors", "none/e.csv"), 2),
+    ],
+    ids=["no server", "no address", "no folder"],
+)
+def test_a_command_that_reaches_no_server_leaves_the_results_of_an_earlier_run(
+    options: tuple[str, ...], code: int, tmp_path: Path
+) -> None:
     file = tmp_path / "rows.csv"
-    for name in ("rows.csv", "rows.csv.output.csv", "rows.csv.errors.csv"):
-        (tmp_path / name).write_text("old")
-    assert run_command(["run", "p", str(file), "--url", "http://127.0.0.1:9", "--token", "t"]) == 3
-    assert contents(tmp_path) == {"rows.csv": "old"}
+    earlier = {"rows.csv": "old", "rows.csv.output.csv": "old", "rows.csv.errors.csv": "old"}
+    for name, text in earlier.items():
+        (tmp_path / name).write_text(text)
+    assert run_command(["run", "p", str(file), *options]) == code
+    assert contents(tmp_path) == earlier
