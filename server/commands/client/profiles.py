@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.settings.invalid_settings import PREFIX
 
 _FIELDS = ("url", "token", "token_file", "group")
 
@@ -38,17 +39,33 @@ def read_profile(name: str | None = None, variables: Mapping[str, str] = os.envi
     """Return the chosen profile; an empty one if none is chosen.
 
     Raises CommandFailed for a file that cannot be read or that others can read beside a token,
-    for a profile that is not there, and for fields that no profile has.
+    for a profile that is not there, for fields that no profile has, and for an empty token.
     """
     path = config_path(variables)
     document = _read_document(path)
-    chosen = name or variables.get("PENSTOCK_PROFILE") or document.get("profile")
+    chosen = option_or_variable("profile", name, variables) or document.get("profile")
     if chosen is None:
         return Profile()
     profiles = document.get("profiles", {})
     if not isinstance(profiles, dict) or not isinstance(profiles.get(chosen), dict):
         raise _failure(_say_what_is_there(path, str(chosen), profiles))
     return _profile_of(path, str(chosen), profiles[chosen])
+
+
+def option_or_variable(
+    name: str, option: str | None, variables: Mapping[str, str] = os.environ
+) -> str | None:
+    """Return the value of an option of clients, else that of its variable; None without both.
+
+    Raises CommandFailed for an empty one, without which a script could act as the admin.
+    """
+    given, value = f"--{name}", option
+    if option is None:
+        given = f"{PREFIX}{name.upper()}"
+        value = variables.get(given)
+    if value is not None and not value.strip():
+        raise _failure(f"{given} is empty.")
+    return value
 
 
 def _say_what_is_there(path: Path, chosen: str, profiles: object) -> str:
@@ -74,7 +91,7 @@ def _profile_of(path: Path, name: str, fields: Mapping[str, object]) -> Profile:
         if field not in _FIELDS:
             known = ", ".join(_FIELDS)
             raise _failure(f"{path}: profile {name!r} has no field {field!r}; it has {known}.")
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not value.strip():
             raise _failure(f"{path}: {field} of profile {name!r} must be a text.")
     texts = {field: str(value) for field, value in fields.items()}
     token = texts.get("token")
@@ -91,6 +108,8 @@ def _read_token(path: Path) -> str:
     except OSError as error:
         raise _failure(f"Cannot read the token in {path}: {error.strerror}.") from None
     _check_private(path)
+    if not token:
+        raise _failure(f"The token in {path} is empty.")
     return token
 
 

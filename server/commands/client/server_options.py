@@ -1,6 +1,5 @@
 """The options of all commands that are clients of a running server."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,11 @@ from penstock.server.auth.dev_tokens import (
     sign_dev_token,
 )
 from penstock.server.commands.client.graphql_client import GraphQLClient
-from penstock.server.commands.client.profiles import Profile, read_profile
+from penstock.server.commands.client.profiles import (
+    Profile,
+    option_or_variable,
+    read_profile,
+)
 from penstock.server.commands.options import setting_option
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.settings.settings import Settings
@@ -50,8 +53,8 @@ class ServerOptions:
     def read_profile(self) -> Profile:
         """Return what options, variables and profile say together; raises CommandFailed."""
         profile = read_profile(self.profile)
-        url = self.url or os.environ.get("PENSTOCK_URL") or profile.url or DEFAULT_URL
-        token = self.token or os.environ.get("PENSTOCK_TOKEN") or profile.token
+        url = option_or_variable("url", self.url) or profile.url or DEFAULT_URL
+        token = option_or_variable("token", self.token) or profile.token
         return Profile(url, token or _development_token(self.data_dir), profile.group)
 
     def client(self) -> GraphQLClient:

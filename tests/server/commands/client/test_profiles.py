@@ -1,9 +1,12 @@
 """The configuration file of clients: the chosen profile, and files that do not do."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from penstock.server.auth.dev_tokens import dev_key
 from penstock.server.commands.client.profiles import Profile, config_path, read_profile
 from penstock.server.commands.client.server_options import ServerOptions
 from penstock.server.core.command_output import CommandFailed
@@ -107,3 +110,40 @@ def test_a_client_makes_no_key_where_no_server_has_run(tmp_path: Path) -> None:
     assert failed.value.code == 2
     assert str(failed.value).startswith(f"{elsewhere} has no key of a server: ")
     assert not elsewhere.exists()
+
+
+@pytest.mark.parametrize("name", ["url", "token", "profile"])
+@pytest.mark.parametrize("value", ["", " "])
+def test_an_empty_option_or_variable_is_refused(
+    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_CONFIG", str(tmp_path / "none.toml"))
+    dev_key(tmp_path)
+    server = ServerOptions(data_dir=tmp_path)
+    typed: dict[str, Any] = {name: value}
+    given = {"url": "http://127.0.0.1:9", "token": "t"} | typed
+    for options, said in (
+        (replace(server, **typed), f"--{name} is empty."),
+        (server, f"PENSTOCK_{name.upper()} is empty."),
+    ):
+        with pytest.raises(CommandFailed) as refused:
+            options.read_profile()
+        assert (str(refused.value), refused.value.code) == (said, 2)
+        for each in given:
+            monkeypatch.setenv(f"PENSTOCK_{each.upper()}", given[each])
+
+
+def test_an_option_is_taken_though_its_variable_is_empty(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("URL", "TOKEN", "PROFILE"):
+        monkeypatch.setenv(f"PENSTOCK_{name}", "")
+    monkeypatch.setenv("PENSTOCK_CONFIG", variables["PENSTOCK_CONFIG"])
+    found = ServerOptions(url="http://option:1", token="option", profile="work").read_profile()
+    assert found == Profile("http://option:1", "option", "/usa")
+
+
+def test_an_empty_token_of_a_profile_is_refused(variables: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "home-token").write_text("\n")
+    with pytest.raises(CommandFailed, match=r"^The token in .*/home-token is empty\.$"):
+        read_profile("home", variables)
