@@ -9,8 +9,9 @@ from cyclopts import Parameter
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.claims import default_group_from, roles_from, user_id_from
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import sign_dev_token
 from penstock.server.commands.options import parse_duration, setting_option
+from penstock.server.commands.server_key import read_server_key
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.settings.settings import Settings
 
@@ -30,8 +31,8 @@ def token(
 ) -> CommandOutput:
     """Print a token for development, to be sent as `Authorization: Bearer TOKEN`.
 
-    It is signed with the key of the data directory, which the first use creates. A server with the
-    same data directory and no issuer accepts it.
+    It is signed with the key of the data directory, which a server without an issuer has made and
+    accepts.
     """
     settings = Settings.load(data_dir=data_dir)
     if settings.issuer is not None:
@@ -41,8 +42,9 @@ def token(
         )
     valid = parse_duration("ttl", ttl)
     name, roles, group = _parse_identity(user, role, default_group)
+    key = read_server_key(settings.data_dir)
     expires = datetime.now(UTC).replace(microsecond=0) + valid
-    signed = sign_dev_token(dev_key(settings.data_dir), name, roles, group, valid)
+    signed = sign_dev_token(key, name, roles, group, valid)
     data = {
         "token": signed,
         "user": name,

@@ -34,7 +34,7 @@ class GraphQLClient:
     """A GraphQL client of one server, with one token."""
 
     def __init__(self, url: str, token: str) -> None:
-        self._url = check_address(url.rstrip("/").removesuffix("/graphql")) + "/graphql"
+        self._url = server_address(url) + "/graphql"
         headers = {"authorization": f"Bearer {token}"}
         # Loading the certificates of the system takes a while.
         trusted = httpx.create_ssl_context()
@@ -147,6 +147,11 @@ def _root_value(answer: Any) -> Any:
     if isinstance(value, dict) and "code" in value and "message" in value:
         raise AnsweredError(value["message"], value["code"])
     return value
+
+
+def server_address(typed: str) -> str:
+    """Return the address of a server, which may be typed as that of its API."""
+    return check_address(typed.rstrip("/").removesuffix("/graphql"))
 
 
 def check_address(typed: str) -> str:

@@ -11,7 +11,6 @@ from penstock.server.auth.dev_tokens import (
     DEV_TOKEN_LIFETIME,
     DEV_USER,
     PREFERRED_GROUP,
-    existing_dev_key,
     sign_dev_token,
 )
 from penstock.server.commands.client.graphql_client import GraphQLClient
@@ -21,6 +20,7 @@ from penstock.server.commands.client.profiles import (
     read_profile,
 )
 from penstock.server.commands.options import setting_option
+from penstock.server.commands.server_key import read_server_key
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.settings.settings import Settings
 
@@ -71,12 +71,5 @@ def _development_token(data_dir: Path | None) -> str:
     if settings.issuer is not None:
         message = "PENSTOCK_ISSUER is set, so a development token does not work: pass --token."
         raise CommandFailed(message, code=ExitCode.USAGE)
-    # A key made here would be one that no server knows.
-    key = existing_dev_key(settings.data_dir)
-    if key is None:
-        message = (
-            f"{settings.data_dir.resolve()} has no key of a server: start the server there, name "
-            "its data directory by --data-dir, or pass --token."
-        )
-        raise CommandFailed(message, code=ExitCode.USAGE)
+    key = read_server_key(settings.data_dir, has_token_option=True)
     return sign_dev_token(key, DEV_USER, {ROOT: Role.ADMIN}, PREFERRED_GROUP, DEV_TOKEN_LIFETIME)

@@ -18,6 +18,7 @@ from penstock.datastore.roles import Role
 from penstock.schema import sdl
 from penstock.server import command_line
 from penstock.server.auth.dev_sessions import redeem_code
+from penstock.server.auth.dev_tokens import dev_key
 from penstock.server.auth.tokens import open_authenticator
 from penstock.server.command_line import app, run
 from penstock.server.core.command_output import (
@@ -49,13 +50,20 @@ def files(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.rglob("*"))
 
 
+@pytest.fixture
+def _with_a_key(tmp_path: Path) -> None:
+    """A server has started in the default data directory, and in `keys`."""
+    for name in ("data", "keys"):
+        dev_key(tmp_path / name)
+
+
+@pytest.mark.usefixtures("_with_a_key")
 async def test_a_printed_token_is_accepted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*TOKEN, "--data-dir", str(tmp_path / "keys")]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
-    assert files(tmp_path) == ["dev-key.json", "keys"]
     async with open_authenticator(Settings.load(data_dir=tmp_path / "keys")) as authenticator:
         caller = await authenticator.caller_of(bearer(printed.out.removesuffix("\n")))
     assert caller.user_id == "ana"
@@ -63,6 +71,7 @@ async def test_a_printed_token_is_accepted(
     assert caller.default_group == "/usa"
 
 
+@pytest.mark.usefixtures("_with_a_key")
 @pytest.mark.parametrize("where", [0, 1, len(TOKEN)])
 async def test_with_json_the_answer_is_one_object(
     where: int, capsys: pytest.CaptureFixture[str]
@@ -81,6 +90,7 @@ async def test_with_json_the_answer_is_one_object(
     assert caller.default_group == "/usa/x"
 
 
+@pytest.mark.usefixtures("_with_a_key")
 @pytest.mark.parametrize(
     ("command", "path"), [("graphiql-url", "/graphiql"), ("console-url", "/console/")]
 )
@@ -124,14 +134,79 @@ def test_only_a_page_of_a_development_server_has_such_a_url(
     assert files(tmp_path) == []
 
 
+@pytest.mark.usefixtures("_with_a_key")
+@pytest.mark.parametrize(
+    ("variables", "options", "start"),
+    [
+        ({"URL": "http://127.0.0.1:8012"}, [], "http://127.0.0.1:8012/"),
+        ({"URL": "http://localhost:8012/graphql"}, [], "http://localhost:8012/"),
+        ({"PROFILE": "home"}, [], "http://[::1]:8013/"),
+        ({"URL": "http://127.0.0.1:8012"}, ["--port", "8014"], "http://127.0.0.1:8014/"),
+        ({"URL": "https://away.example.org"}, ["--port", "8014"], "http://127.0.0.1:8014/"),
+        ({"URL": "http://127.0.0.1:8012", "PUBLIC_URL": "https://proxy"}, [], "https://proxy/"),
+    ],
+)
+def test_the_server_of_a_page_is_that_of_clients_unless_it_is_named(
+    variables: dict[str, str],
+    options: list[str],
+    start: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "config.toml").write_text('[profiles.home]\nurl = "http://[::1]:8013"\n')
+    for name, value in {"CONFIG": str(tmp_path / "config.toml"), **variables}.items():
+        monkeypatch.setenv(f"PENSTOCK_{name}", value)
+    assert run(["console-url", *options]) == 0
+    assert capsys.readouterr().out.startswith(f"{start}console/?code=")
+
+
+@pytest.mark.usefixtures("_with_a_key")
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("", "PENSTOCK_URL is empty."),
+        (
+            "https://away.example.org",
+            "https://away.example.org is not on a loopback address: name the server by --host and "
+            "--port.",
+        ),
+    ],
+)
+def test_a_page_of_a_server_elsewhere_gets_no_code(
+    url: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PENSTOCK_URL", url)
+    assert run(["graphiql-url"]) == 2
+    assert capsys.readouterr() == ("", f"penstock: {words}\n")
+    assert files(tmp_path) == ["data", "dev-key.json", "dev-key.json", "keys"]
+
+
+@pytest.mark.parametrize("command", [TOKEN, ["console-url"], ["graphiql-url"]])
+def test_no_key_is_made_where_no_server_has_started(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "--data-dir", str(tmp_path / "none")]) == 2
+    assert capsys.readouterr() == (
+        "",
+        f"penstock: {tmp_path}/none has no key of a server: start the server there, or name its "
+        "data directory by --data-dir.\n",
+    )
+    assert files(tmp_path) == []
+
+
 def test_the_data_directory_comes_from_the_environment_unless_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PENSTOCK_DATA_DIR", str(tmp_path / "env"))
-    assert run(TOKEN) == 0
-    assert files(tmp_path) == ["dev-key.json", "env"]
+    assert run(TOKEN) == 2
+    assert f"{tmp_path}/env has no key" in capsys.readouterr().err
+    dev_key(tmp_path / "flag")
     assert run([*TOKEN, "--data-dir", str(tmp_path / "flag")]) == 0
-    assert files(tmp_path) == ["dev-key.json", "dev-key.json", "env", "flag"]
 
 
 @pytest.mark.parametrize(
@@ -368,14 +443,14 @@ def test_the_module_runs_as_a_program_and_ends_with_the_exit_code() -> None:
     assert err.startswith(b"penstock: ")
 
 
+@pytest.mark.usefixtures("_with_a_key")
 def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path) -> None:
-    with penstock(*TOKEN, "--data-dir", str(tmp_path)) as program:
+    with penstock(*TOKEN, "--data-dir", str(tmp_path / "keys")) as program:
         assert program.stdout is not None
         assert program.stderr is not None
         program.stdout.close()
         assert program.stderr.read() == b""
         assert program.wait(timeout=HUNG_SECONDS) == 0
-    assert files(tmp_path) == ["dev-key.json"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -15,6 +15,7 @@ from tempfile import TemporaryFile
 import httpx
 import pytest
 
+from penstock.server.auth.dev_tokens import dev_key
 from penstock.server.command_line import app
 from penstock.server.command_line import run as run_command
 from tests.support.patience import HUNG_SECONDS, wait_until
@@ -62,7 +63,7 @@ ANSWERS: dict[str, list[str]] = {
     "documents sync": ["absent"],
     "results ddl": ["absent", "--engine", "duckdb"],
     "schema": [],
-    "token": [],
+    "token": ["--user", "ana", "--role", "/=admin"],
     "console-url": [],
     "graphiql-url": [],
     "manifest list": ["--group", "/usa", "absent"],
@@ -85,6 +86,8 @@ def test_with_json_everything_printed_is_one_object(
 ) -> None:
     monkeypatch.setenv("PENSTOCK_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
+    if command in {"token", "console-url", "graphiql-url"}:
+        dev_key(tmp_path / "data")
     if command in {"table upgrade", "table verify", "export", "backup"}:
         assert run_command(["table", "create"]) == 0
         capfd.readouterr()
