@@ -40,7 +40,6 @@ MAX_LEVELS: Final = 10
 MAX_ENTITIES: Final = 1000
 MAX_PATHS: Final = 40
 """The largest number of different service paths in a notification."""
-MAX_CORRELATOR: Final = 256
 TIME_INDEX_HEADER: Final = "fiware-timeindex-attribute"
 
 CUSTOM_FORMAT: Final = "custom"
@@ -92,6 +91,12 @@ class NotificationHeaders:
     simplified: bool = False
     time_index: str = ""
 
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """The reading of the body that the headers demand: another one gives other samples."""
+        marks = (self.linked and "linked", self.simplified and "simplified")
+        return (self.format or "", *(mark or "" for mark in marks), self.time_index)
+
 
 @dataclass(frozen=True, slots=True)
 class Notification:
@@ -126,12 +131,11 @@ def read_headers(headers: Mapping[str, str], defaults: NotificationDefaults) -> 
     """
     service = tenant_service(headers, defaults.tenants)
     given = headers.get("fiware-servicepath") or defaults.path
-    correlator = (headers.get("fiware-correlator") or "")[:MAX_CORRELATOR]
     return NotificationHeaders(
         service or check_service(headers.get(SERVICE_HEADER) or defaults.service),
         split_paths(given),
         read_format(headers.get("ngsiv2-attrsformat")),
-        correlator or None,
+        headers.get("fiware-correlator") or None,
         is_linked_heading(headers),
         headers.get(FORMAT_HEADER, "").strip().lower() in _SIMPLIFIED,
         headers.get(TIME_INDEX_HEADER, "").strip()[:MAX_IDENTIFIER],
@@ -207,11 +211,12 @@ def read_notification(heading: NotificationHeaders, body: bytes) -> Notification
         raise LimitExceeded("entities of a notification", MAX_ENTITIES, len(entities))
     paths = _path_of_each_entity(heading.paths, len(entities))
     named = (heading.service, *heading.paths, content.subscription, correlator or str(uuid4()))
+    digest = sha256(body).hexdigest()
     entries = [*map(content.read, entities)]
     _check_nesting(entries)
     return Notification(
         heading.service,
-        identity_digest(*named, sha256(body).hexdigest()),
+        identity_digest(*named, *heading.reading, digest),
         correlator is not None,
         tuple(zip(paths, entries, strict=True)),
         heading.time_index,
@@ -277,7 +282,7 @@ def _read_linked_content(
     simplified = heading.simplified or heading.format is Format.KEY_VALUES
     read = partial(read_linked_entity, simplified=simplified)
     given = found.get("id")
-    id = given[:MAX_CORRELATOR] if isinstance(given, str) else None
+    id = given if isinstance(given, str) else None
     return _Content(subscription, _require_entities(found, "data"), read, id)
 
 

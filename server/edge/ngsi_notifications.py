@@ -19,7 +19,6 @@ from penstock.datastore.ngsi.inbox import IntakeResult
 from penstock.datastore.ngsi.intake.threads import run_in_notification_thread
 from penstock.datastore.ngsi.linked_data.signs import MEDIA_TYPE
 from penstock.datastore.ngsi.notification import (
-    MAX_CORRELATOR,
     NotificationDefaults,
     read_headers,
     read_notification,
@@ -55,7 +54,8 @@ MEDIA_TYPES: Final = (MediaType.JSON.value, MEDIA_TYPE)
 THREADED_BYTES: Final = 64 * 1024
 CORRELATOR: Final = "fiware-correlator"
 
-_CORRELATOR: Final = re.compile(rf"[ -~]{{1,{MAX_CORRELATOR}}}")
+_CORRELATOR: Final = re.compile(r"[ -~]{1,256}")
+"""A correlator that answers and lines of log have."""
 
 _HEADERS: Final = encode_headers({"cache-control": "no-store", "x-content-type-options": "nosniff"})
 _JSON_HEADERS: Final = (*encode_headers({"content-type": MediaType.JSON.header}), *_HEADERS)

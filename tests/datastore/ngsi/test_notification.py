@@ -299,3 +299,25 @@ def test_a_notification_with_a_correlator_is_known_again() -> None:
         read({**body, "data": [{"id": "a", "t": 2}]}, fiware_correlator="c; cbnotif=1"),
     ]
     assert len({first.identity, *(other.identity for other in others)}) == 6
+
+
+LONG = "c" * 300
+READINGS = [
+    {"fiware_correlator": f"{LONG}1"},
+    {"fiware_correlator": f"{LONG}2"},
+    {"ngsiv2_attrsformat": "normalized"},
+    {"ngsiv2_attrsformat": "keyValues"},
+    {"fiware_timeindex_attribute": "measuredAt"},
+    {"fiware_timeindex_attribute": "sentAt"},
+    {"content_type": "application/ld+json"},
+    {"content_type": "application/ld+json", "ngsild_attribute_format": "simplified"},
+    {},
+]
+
+
+def test_notifications_that_are_read_in_other_ways_are_no_retries() -> None:
+    body = {"data": [{"id": "a", "type": "T", "t": {"type": "Number", "value": 1}}]}
+    found = [read(body, **{"fiware_correlator": LONG, **headers}) for headers in READINGS]
+    assert len({one.identity for one in found}) == len(READINGS)
+    again = [read(body, **{"fiware_correlator": LONG, **headers}) for headers in READINGS]
+    assert again == found
