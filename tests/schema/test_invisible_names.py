@@ -481,16 +481,7 @@ GOOD = (
     "\u845b\U000e0100",  # a Japanese name with a variant of its letter
     "caf\xe9 \xfcber \u0441\u043b\u043e\u0432\u043e \u05e9\u05dc\u05d5\u05dd",
     "1\ufe0f\u20e3",  # the key 1
-    "\u231b\ufe0e",  # an hourglass of one colour
-    "\u0628\u064e\u200c\u062e",  # a non-joiner behind a mark
-    "\u09b0\u200d\u09cd\u09af",  # a Bengali letter that stays whole
-    "\u1789\u17c9\u200c\u17b8",  # a Khmer sign that keeps its shape
-    "\u1828\u180e\u1820",  # a Mongolian vowel that stands apart
-    "\U0001f469\U0001f3fd\u200d\U0001f680",  # an astronaut
-    "\U0001f6b6\u200d\u2640\ufe0f\u200d\u27a1\ufe0f",  # a woman who walks to the right
-    "\U0001f469\u200d\u2764\ufe0f\u200d\U0001f48b\u200d\U0001f468",  # a kiss
-    "\U0001f9d1\U0001f3fb\u200d\U0001f91d\u200d\U0001f9d1\U0001f3fb",  # two who hold hands
-    "\U0001f3f3\ufe0f\u200d\U0001f308",  # a flag of a rainbow
+    "\u2764\ufe0e",  # a heart of one colour
     "\u6f22\ufe00",  # an older shape of a Chinese letter
     "\u3002\ufe00",  # an ideographic stop in a corner
     "\u1000\ufe00",  # a dotted letter of Khamti
@@ -510,23 +501,6 @@ BROKEN = (
     "\u2192\u200d\u2192",
     "1\ufe0f",
     "\u2764\ufe0f\ufe0f",
-    "\u0627\u200c\u0628",  # a letter that joins none behind it
-    "\u0628\u200d\u0628",  # letters that join anyway
-    "\u0915\u200d\u0937",  # without a virama
-    "\u1823\u180d",  # a letter without this form
-    "\u1828\u180e\u1828",
-    "\u4e00\ufe00",  # a letter without an older shape
-    "\u6f22\ufe02",
-    "\U0001f600\ufe0f",  # drawn as emoji anyway
-    "\u2764\ufe0e",  # drawn as text anyway
-    "\u261d\ufe0f\U0001f3fd",  # drawn as emoji by its tone
-    "\U0001f600\u200d\U0001f600",  # no sequence of Unicode
-    "\U0001f469\u200d\U0001f469",
-    "\u2764\u200d\U0001f525",  # drawn as with the selector
-    "\U0001f468\u200d\u2764\ufe0f\u200d\U0001f469",  # the woman is named first
-    "\U0001f469\u200d\U0001f467\u200d\U0001f680",
-    "\U0001f9d1\U0001f3fb\u200d\u2764\ufe0f\u200d\U0001f9d1\U0001f3fb",  # one emoji of equal tones
-    "\U00013000\ufe00",
     "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067",
     "\U0001f3f4\U000e0061\U000e0062\U000e0063\U000e007f",
     "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f\U000e007f",
@@ -540,31 +514,8 @@ def test_what_a_script_needs_is_allowed_in_names(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_changes_nothing_is_refused(name: str) -> None:
+def test_a_joiner_that_joins_nothing_is_refused(name: str) -> None:
     assert invisible_character_problem(name) is not None
-
-
-def test_an_emoji_loses_only_what_changes_nothing() -> None:
-    family = "\U0001f469\u200d\U0001f469\u200d\U0001f466"
-    assert replace_unprintable(f"{family}\u200d\U0001f680") == f"{family}\U0001f680"
-    assert replace_unprintable(f"{family}\ufe0f a\u200db") == f"{family} ab"
-
-
-def test_a_joiner_parts_letters_only_where_both_would_join() -> None:
-    """Unicode's names of presentation forms tell which letters have a form that joins."""
-    forms = [*map(chr, range(0xFE80, 0xFEFD)), "\ufbe8", "\ufbe9"]
-    of: dict[str, set[str]] = {}
-    for form in forms:
-        kind, _, letters = unicodedata.decomposition(form).partition(" ")
-        if " " not in letters:
-            of.setdefault(chr(int(letters, 16)), set()).add(kind)
-    onwards = {letter for letter, kinds in of.items() if "<initial>" in kinds}
-    back = {letter for letter, kinds in of.items() if "<final>" in kinds}
-    assert (len(onwards), len(back)) == (24, 35)
-    for one, other in itertools.product(of, repeat=2):
-        joins = one in onwards and other in back
-        refused = invisible_character_problem(f"{one}\u200c{other}") is not None
-        assert refused is not joins, f"U+{ord(one):04X} U+{ord(other):04X}"
 
 
 def test_tags_of_files_lose_their_invisible_characters() -> None:
