@@ -4,6 +4,7 @@ If an earlier execution did exactly the same work, its files are copied instead.
 """
 
 import asyncio
+from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -181,8 +182,10 @@ class ExecutionRunner:
         self.counts, self.read_as = done.counts, done.read_as
         found = done.result_bytes
         self.result_bytes = done.bytes_written if found is None else found
+        # As callers know it: the API and the command line take no other form.
+        known_as = urlsafe_b64encode(f"Execution:{done.id}".encode()).decode()
         message = (
-            f"The result was copied from the execution {done.id}, which read the same input with "
+            f"The result was copied from the execution {known_as}, which read the same input with "
             "the same formulas."
         )
         await self._write_parquet(plan)

@@ -1,5 +1,6 @@
 """Pipelines, their inputs, and executions in each state, for tests."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -135,7 +136,8 @@ async def event_history(session: Session, execution: Execution) -> list[tuple[st
 
 def copied_message(id: str) -> str:
     """Return the message of an execution whose result was copied from this one."""
+    known_as = urlsafe_b64encode(f"Execution:{id}".encode()).decode()
     return (
-        f"The result was copied from the execution {id}, which read the same input with the same "
-        "formulas."
+        f"The result was copied from the execution {known_as}, which read the same input with the "
+        "same formulas."
     )

@@ -483,10 +483,10 @@ async def test_a_copied_result_has_no_rate_and_says_where_it_comes_from(
         found.append((await ask(shown, {"id": id})).value)
         record = await read_record(store, id)
         if record.copied_from is None:
-            first = record
+            first, shown_id = record, id
     assert first.seconds_at_work is not None
     assert found[1] == {
-        "stateMessage": f"The result was copied from the execution {first.id}, which read the same "
+        "stateMessage": f"The result was copied from the execution {shown_id}, which read the same "
         "input with the same formulas.",
         "progress": {"rowsPerSecond": None},
     }
