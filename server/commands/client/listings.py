@@ -49,20 +49,25 @@ def print_fields(value: Mapping[str, Any]) -> CommandOutput:
 
 
 def format_value(value: Any) -> str:
-    """Write a value of an answer in a line: tags and columns as `key=value`, lists by commas."""
+    """Write a value of an answer in a line: tags as `key=value`, lists by commas."""
     match value:
-        case None:
-            return ""
-        case str():
-            return " ".join(value.split())
+        case str() | None:
+            return " ".join((value or "").split())
         case list():
             return ", ".join(map(format_value, value))
-        case {"key": key, "value": text} | {"key": key, "type": text}:
+        case {"key": key, "value": text}:
             return f"{key}={text}"
+        case {"name": name, "output": output}:
+            return name_input(name, output)
         case dict():
             return ", ".join(f"{name} {format_value(one)}" for name, one in value.items())
         case _:
             return str(value)
+
+
+def name_input(name: str | None, output: str | None) -> str:
+    """Name an input of a metric: another metric, or an output of a pipeline."""
+    return " ".join(filter(None, (name, output)))
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -17,6 +17,7 @@ from penstock.server.commands.client.listings import (
     FIRST_PAGE,
     PageOptions,
     align_columns,
+    name_input,
     print_fields,
     print_page,
 )
@@ -169,7 +170,7 @@ def _parse_time(text: str, zone: str) -> str:
 
 def _rows_of(metric: Mapping[str, Any], breakdown: Breakdown) -> list[list[str]]:
     """Return the points as rows below their titles."""
-    inputs = [" ".join(filter(None, one.values())) for one in metric["inputs"]]
+    inputs = [name_input(**one) for one in metric["inputs"]]
     rows = [["START", "END", *([] if breakdown == "none" else [breakdown.upper()]), "VALUE"]]
     for point in metric["series"]["points"]:
         named = {"group": point["group"], "input": inputs[point["input"] or 0]}

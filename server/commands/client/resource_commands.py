@@ -13,6 +13,7 @@ from penstock.server.commands.client.resource_lists import (
     ListedGroup,
     NoTags,
     Noun,
+    PrintResource,
     SearchedGroup,
     list_resources,
     make_tag_filter,
@@ -22,7 +23,7 @@ from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerO
 from penstock.server.core.command_output import CommandOutput
 
 
-def define_commands(noun: Noun, query: str) -> App:
+def define_commands(noun: Noun, query: str, print_one: PrintResource) -> App:
     """Define the commands for a kind; `query` reads what is shown of one, by its `$id`."""
     kind = App(name=f"{noun}s", help=f"List {noun}s, find them by tags, show one.")
     listed = f"List the {noun}s of a group: its own, and those that are granted to it."
@@ -63,6 +64,7 @@ def define_commands(noun: Noun, query: str) -> App:
         group: SearchedGroup = None,
         server: ServerOptions = LOCAL_SERVER,
     ) -> CommandOutput:
-        return asyncio.run(show_resource(noun, server, resource, group, query))
+        shown = show_resource(noun, server, resource, group, query=query, print_one=print_one)
+        return asyncio.run(shown)
 
     return kind

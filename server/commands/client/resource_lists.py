@@ -1,16 +1,17 @@
 """The lists of pipelines and calculations that commands print, and one of either kind."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
 from penstock.server.commands.client.find_by_name import find_by_name
-from penstock.server.commands.client.listings import PageOptions, print_fields, print_page
+from penstock.server.commands.client.listings import PageOptions, print_page
 from penstock.server.commands.client.server_options import ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 
 Noun: TypeAlias = Literal["pipeline", "calculation"]
+PrintResource: TypeAlias = Callable[[Mapping[str, Any]], CommandOutput]
 
 COLUMNS = {"NAME": "name", "OWNER": "owner", "VERSION": "version", "STATE": "state", "TAGS": "tags"}
 
@@ -53,12 +54,18 @@ async def list_resources(
 
 
 async def show_resource(
-    noun: Noun, server: ServerOptions, name: str, group: str | None, query: str
+    noun: Noun,
+    server: ServerOptions,
+    name: str,
+    group: str | None,
+    *,
+    query: str,
+    print_one: PrintResource,
 ) -> CommandOutput:
     """Print what a query reads of the one with a name or an id."""
     async with server.client() as client:
         id = await find_by_name(client, noun, name, group or server.read_profile().group)
-        return print_fields(await client.execute(query, id=id))
+        return print_one(await client.execute(query, id=id))
 
 
 def make_tag_filter(

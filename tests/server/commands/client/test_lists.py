@@ -138,6 +138,34 @@ def test_a_pipeline_is_shown_by_name_wherever_the_caller_sees_it_and_by_id(
     assert terminal.print("pipelines", "show", node["name"])[0].split() == ["id", node["id"]]
 
 
+def test_a_pipeline_is_shown_with_the_columns_that_it_reads_and_the_outputs_that_it_gives(
+    terminal: Terminal,
+) -> None:
+    lines = terminal.print("pipelines", "show", "energy:monthly")
+    columns = lines.index("PARAMETER  COLUMN   TYPE       REQUIRED")
+    assert lines[columns + 3 : columns + 6] == [
+        "month      Month    TIMESTAMP  yes",
+        "kwh        kWh      NUMBER     yes",
+        "gas        Gas kWh  NUMBER     no",
+    ]
+    outputs = lines.index("OUTPUT    LABEL           TYPE       FORMULA")
+    assert lines[-1] == "gas_co2e  kg CO2e of gas  NUMBER     IFNULL(:gas, 0) * 0.18293"
+    assert len(lines) == outputs + 7
+    told = terminal.read("pipelines", "show", "energy:monthly")["transformer"]
+    assert told["parameters"][-1] == {
+        "key": "gas",
+        "label": "Gas kWh",
+        "description": None,
+        "type": "NUMBER",
+        "required": False,
+    }
+    output = {"key": "gas_co2e", "label": "kg CO2e of gas", "type": "NUMBER", "description": None}
+    assert told["transforms"][-1] == {
+        "formula": "IFNULL(:gas, 0) * 0.18293",
+        "outputs": [output],
+    }
+
+
 def test_calculations_are_listed_found_by_their_tags_and_shown_with_their_formulas(
     terminal: Terminal,
 ) -> None:
@@ -152,9 +180,14 @@ def test_calculations_are_listed_found_by_their_tags_and_shown_with_their_formul
     rest = terminal.read("calculations", "find", "--none", wanted, *where)["nodes"]
     assert {*names(rest)} == {*names(listed)} - {*names(found)}
     lines = terminal.print("calculations", "show", "miles_to_kilometres")
-    shown = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
-    assert shown["parameters"] == "miles=NUMBER"
-    assert ":miles" in shown["formula"]
+    assert "formula    :miles*1.609344" in lines
+    assert lines[-5:] == [
+        "PARAMETER  COLUMN            TYPE    REQUIRED",
+        "miles      Distance (Miles)  NUMBER  yes",
+        "",
+        "OUTPUT    LABEL  TYPE",
+        "(no key)  km     NUMBER",
+    ]
     said = terminal.fail("calculations", "show", "nope", "--group", "/eu")
     assert said == "penstock: There is no calculation 'nope' in /eu.\n"
 
@@ -184,6 +217,14 @@ def test_metrics_are_listed_page_by_page_and_shown(terminal: Terminal) -> None:
     shown = terminal.read("metrics", "show", "emissions:scope 1")
     assert shown["inputs"] == [{"name": "energy:monthly", "output": "gas_co2e"}]
     assert terminal.read("metrics", "show", shown["id"]) == shown
+    inputs = [
+        next(line.split(maxsplit=1)[1] for line in lines if line.startswith("inputs "))
+        for lines in (
+            terminal.print("metrics", "show", "emissions"),
+            terminal.print("metrics", "show", "emissions:scope 1"),
+        )
+    ]
+    assert inputs == ["emissions:scope 1, emissions:scope 2", "energy:monthly gas_co2e"]
     said = terminal.fail("metrics", "show", "nope", "--group", "/eu")
     assert said == "penstock: There is no metric 'nope' in /eu.\n"
 
