@@ -25,7 +25,9 @@ _DETAILS: Final = {
 _MAX_MESSAGE: Final = 300
 # graphql-core repeats the input after these words, and texts of exceptions after the last ones.
 _ECHO: Final = re.compile(
-    r"[,;] found: .*|(?<= value)(?<!invalid value): .*|, but encountered error .*", re.DOTALL
+    r"[,;] found: .*|(?<=\?) Found: .*|(?<= value)(?<!invalid value): .*"
+    r"|, but encountered error .*",
+    re.DOTALL,
 )
 
 
@@ -148,4 +150,4 @@ def _format_position(error: GraphQLError) -> FormattedError:
 
 def _cut_message(message: str) -> str:
     shown = _ECHO.sub("", message)[:_MAX_MESSAGE]
-    return shown if shown == message or shown.endswith(".") else shown + "."
+    return shown if shown == message or shown.endswith((".", "?")) else shown + "."

@@ -90,7 +90,7 @@ class CompiledExecutor:
             is_awaitable=is_awaitable,
             executor_class=metered_executor(schema),
             max_coercion_errors=limits.errors,
-            hide_suggestions=True,
+            hide_suggestions=not limits.suggestions,
             interpreted_runs=interpreted_runs,
             lists=list_encoder_of if written else None,
             leaf_bytes=leaf_bytes,

@@ -36,12 +36,13 @@ def metered_executor(schema: Schema) -> type[CoreExecutor[Any]]:
 class Interpreter:
     """Runs operations with graphql-core, as Strawberry does without extensions."""
 
-    __slots__ = ("_coercion_errors", "_executor_class", "_schema")
+    __slots__ = ("_coercion_errors", "_executor_class", "_hides_suggestions", "_schema")
 
     def __init__(self, schema: Schema, limits: Limits) -> None:
         self._schema = core_schema(schema)
         self._executor_class = metered_executor(schema)
         self._coercion_errors = limits.errors
+        self._hides_suggestions = not limits.suggestions
 
     def __call__(
         self, prepared: PreparedOperation, context: object, root: object = None, /
@@ -56,7 +57,7 @@ class Interpreter:
             max_coercion_errors=self._coercion_errors,
             executor_class=self._executor_class,
             is_awaitable=is_awaitable,
-            hide_suggestions=True,
+            hide_suggestions=self._hides_suggestions,
         )
 
     def open_events(
@@ -71,7 +72,7 @@ class Interpreter:
             operation_name=prepared.operation.name,
             max_coercion_errors=self._coercion_errors,
             is_awaitable=is_awaitable,
-            hide_suggestions=True,
+            hide_suggestions=self._hides_suggestions,
         )
         if isinstance(executor, list):
             return ExecutionResult(errors=executor)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from penstock.schema.engine.engine import GraphQLEngine
+from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
+from penstock.schema.engine.limits import Limits
 from penstock.schema.engine.operations import OperationRequest
 from tests.support.example_schema import FakeContext, shelves_schema
 
@@ -77,3 +78,25 @@ async def test_an_argument_that_proves_wrong_while_running_is_the_callers_fault(
     assert error["message"].endswith("JSON nests at most 32 levels deep.")
     assert error["path"] == ["same"]
     assert caplog.records == []
+
+
+NOTE = "query ($note: Note!) { note(note: $note) }"
+
+
+@pytest.mark.parametrize("runs", [0, 1])
+async def test_where_the_schema_is_open_a_refused_variable_suggests_a_name_and_repeats_no_value(
+    runs: int,
+) -> None:
+    limits = Limits(suggestions=1)
+    executor = CompiledExecutor(STRAWBERRY, limits, interpreted_runs=runs)
+    engine = GraphQLEngine(STRAWBERRY, limits=limits, executor=executor)
+
+    async def refuse(document: str, **variables: object) -> list[str]:
+        request = OperationRequest(query=document, variables=variables)
+        answer = await engine.run(engine.prepare(request), FakeContext(), "req-4")
+        return [error["message"] for error in answer.body["errors"]]
+
+    words = "Variable '$note' has invalid value: Expected value of type 'Note' "
+    assert await refuse(NOTE, note={"text": "x", "texd": "secret"}) == [
+        f"{words}not to include unknown field 'texd'. Did you mean 'text'?"
+    ]

@@ -112,19 +112,31 @@ async def test_without_the_pages_the_endpoint_answers_itself_and_the_root_says_w
     assert root.text == "Penstock answers GraphQL at /graphql; its pages are off.\n"
 
 
+NO_FIELD = "Cannot query field 'vieer' on type 'Query'."
+NO_VALUE = (
+    "Variable '$kind' has invalid value: Value 'PIPELIN' does not exist in 'ResourceKind' enum."
+)
+MISSPELT = {"query": "{ vieer { userId } }"}
+NO_KIND = {
+    "query": "query ($kind: ResourceKind!) { tagKeys(kind: $kind) { nodes { key } } }",
+    "variables": {"kind": "PIPELIN"},
+}
+
+
 @pytest.mark.parametrize(
-    ("introspection", "message"),
+    ("introspection", "body", "message"),
     [
-        ("authenticated", "Cannot query field 'vieer' on type 'Query'. Did you mean 'viewer'?"),
-        ("off", "Cannot query field 'vieer' on type 'Query'."),
+        ("authenticated", MISSPELT, f"{NO_FIELD} Did you mean 'viewer'?"),
+        ("off", MISSPELT, NO_FIELD),
+        ("authenticated", NO_KIND, f"{NO_VALUE} Did you mean the enum value 'PIPELINE'?"),
+        ("off", NO_KIND, NO_VALUE),
     ],
 )
 async def test_names_are_suggested_to_callers_who_may_read_the_schema(
-    store: Store, tmp_path: Path, introspection: Any, message: str
+    store: Store, tmp_path: Path, introspection: Any, body: Any, message: str
 ) -> None:
     settings = Settings.load(data_dir=tmp_path, introspection=introspection)
     token = sign_dev_token(dev_key(tmp_path), "ana", {}, None, DEV_TOKEN_LIFETIME)
-    body = {"query": "{ vieer { userId } }"}
     async with open_app(settings, store, None) as app:
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
