@@ -1,6 +1,7 @@
 """`penstock executions`: lists the executions of a pipeline, shows, follows or cancels one."""
 
 import asyncio
+from enum import Enum
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
@@ -32,7 +33,10 @@ SHOW = """query($id: ID!) { execution(id: $id) {
 _PIPELINE_HELP = "Name or id of the pipeline."
 _ID_HELP = "Id of the execution, as `penstock run` and `penstock executions list` print it."
 _GROUP_HELP = "Group to look for the pipeline's name in. By default that of the profile or token."
-_STATE_HELP = "Only executions in this state, such as FAILED. Can be given several times."
+_STATE_HELP = "Only executions in this state. Can be given several times."
+
+State = Enum("State", ["WAITING", "IN_PROGRESS", "SUCCESS", "FAILED", "CANCELLED"])
+"""The states of executions; options take them in either letter case."""
 
 executions = App(name="executions", help="List executions, show, follow or cancel one.")
 
@@ -42,7 +46,7 @@ def list_executions(
     pipeline: Annotated[str, Parameter(help=_PIPELINE_HELP)],
     /,
     *,
-    state: Annotated[tuple[str, ...], Parameter(help=_STATE_HELP)] = (),
+    state: Annotated[tuple[State, ...], Parameter(help=_STATE_HELP)] = (),
     group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
     page: PageOptions = FIRST_PAGE,
     server: ServerOptions = LOCAL_SERVER,
@@ -89,9 +93,9 @@ async def _list(
     page: PageOptions,
     pipeline: str,
     group: str | None,
-    states: tuple[str, ...],
+    states: tuple[State, ...],
 ) -> CommandOutput:
-    wanted = [state.upper() for state in states] or None
+    wanted = [state.name for state in states] or None
     async with server.client() as client:
         id = await find_by_name(client, "pipeline", pipeline, group or server.read_profile().group)
         found = await client.execute(LIST, id=id, states=wanted, **page.variables())

@@ -323,6 +323,17 @@ def test_executions_are_listed_shown_followed_and_cancelled(
     assert run_command(["executions", "follow", waiting]) == 1
 
 
+def test_a_state_that_no_execution_has_is_a_wrong_option(terminal: Terminal) -> None:
+    said = terminal.fail("executions", "list", "energy:monthly", "--state", "done", code=2)
+    assert said == (
+        'penstock: Invalid value "done" for --state. Choose from: "waiting", "in-progress", '
+        '"success", "failed", "cancelled".\n'
+    )
+    for state in ("IN_PROGRESS", "in_progress", "in-progress"):
+        told = terminal.read("executions", "list", "energy:monthly", "--state", state)
+        assert told["nodes"] == []
+
+
 @pytest.mark.parametrize("command", ["show", "follow", "cancel"])
 def test_an_execution_that_is_not_there_is_missed(terminal: Terminal, command: str) -> None:
     said = terminal.fail("executions", command, "nope")
