@@ -87,6 +87,8 @@ def replace_unprintable(text: str) -> str:
 
     Characters that no name may have, because they are invisible, are removed.
     """
+    if text.isascii() and text.isprintable():
+        return text
     visible = INVISIBLE.sub(lambda match: match[1] or "", text)
     return _FORBIDDEN_CHARACTERS.sub(" ", visible)
 

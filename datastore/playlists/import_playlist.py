@@ -127,9 +127,7 @@ class PlaylistImporter:
 
         `file` is the uploaded one that the document is read from, if it is.
         """
-        name = wish.name
-        if name is None and document.title is not None:
-            name = replace_unprintable(document.title).strip() or None
+        name = _clean_name(document.title) if wish.name is None else wish.name
         if name is None:
             words = "is in no line of the file, and has to be given"
             raise Invalid([FieldProblem(["name"], words)])
@@ -233,9 +231,9 @@ class PlaylistImporter:
             playlist_id=playlist.id,
             rank=rank,
             location=track.location,
-            title=track.title,
-            artist=track.creator,
-            album=track.album,
+            title=_clean_name(track.title),
+            artist=_clean_name(track.creator),
+            album=_clean_name(track.album),
             duration_ms=track.duration_ms,
             added_at=now,
             added_by=playlist.owner,
@@ -274,3 +272,8 @@ def _match_all(
 ) -> list[TrackMatch]:
     library = TrackIndex(known, work.require_wanted)
     return [library.match(track) for track in tracks]
+
+
+def _clean_name(text: str | None) -> str | None:
+    """A name in a file without what no new name has; None if nothing is left."""
+    return replace_unprintable(text or "").strip() or None

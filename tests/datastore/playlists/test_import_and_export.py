@@ -227,6 +227,21 @@ async def test_the_title_of_a_file_loses_invisible_characters_and_a_typed_name_i
     assert await contents(store.table) == before
 
 
+@on_sqlite
+async def test_the_names_of_entries_lose_what_no_new_name_has(store: Store) -> None:
+    session = open_session(store)
+    odd = FileTrack(
+        location="a\u202eb.mp3", title="a\u202eb\x1b[31m", creator="\u200bt\x01", album="\u200b"
+    )
+    found = await session.playlists.importing.run(
+        PlaylistDocument(title="Odd", tracks=(odd,)), ImportOptions(keep=True)
+    )
+    assert found.playlist is not None
+    (entry,) = await read_order(session, found.playlist.id)
+    shown = (entry.location, entry.title, entry.artist, entry.album)
+    assert shown == ("a\u202eb.mp3", "ab [31m", "t", None)
+
+
 @without_moto
 async def test_an_import_sent_twice_happens_once(store: Store) -> None:
     session = open_session(store)
