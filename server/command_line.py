@@ -87,7 +87,7 @@ COMMANDS = {
         "client.run:run": "Run a pipeline of a running server on a file.",
         "client.pipelines:pipelines": "List pipelines, find them by tags, show one.",
         "client.calculations:calculations": "List calculations, find them by tags, show one.",
-        "client.executions:executions": "List executions, show, follow or cancel one.",
+        "client.executions:executions": "List executions, show, follow, save or cancel one.",
         "client.groups:groups": "List groups, show one.",
         "client.metrics:metrics": "List metrics, show one, print its values over time.",
         "client.tags:tags": "List the tags in use.",
@@ -185,7 +185,11 @@ def _print_answer(answer: object, json: bool) -> ExitCode:
     with stop_at_closed_pipe():
         stream.writelines(_printed_texts(answer, json))
         sys.stdout.flush()
-    return answer.code if isinstance(answer, CommandOutput) else ExitCode.OK
+    if not isinstance(answer, CommandOutput):
+        return ExitCode.OK
+    if answer.reasons and not json:
+        _print_reasons(answer.reasons)
+    return answer.code
 
 
 def _printed_texts(answer: CommandOutput | StreamedOutput, json: bool) -> Iterator[str]:
@@ -218,8 +222,12 @@ def _report_failure(error: Exception, json: bool, debug: bool) -> ExitCode:
         body = {"error": {"exitCode": failure.code, "messages": failure.lines}}
         sys.stderr.write(json_format.dumps(body, ensure_ascii=False) + "\n")
     else:
-        sys.stderr.writelines(f"penstock: {shown_on_terminal(line)}\n" for line in failure.lines)
+        _print_reasons(failure.lines)
     return failure.code
+
+
+def _print_reasons(lines: Sequence[str]) -> None:
+    sys.stderr.writelines(f"penstock: {shown_on_terminal(line)}\n" for line in lines)
 
 
 def _is_debugging() -> bool:

@@ -36,14 +36,16 @@ class ExitCode(IntEnum):
 class CommandOutput(NamedTuple):
     """The output of a command: text for people, and the same as a JSON value for `--json`.
 
-    A command that successfully finds a problem returns another code than OK. What stands beside
-    data that the command itself has printed goes to standard error.
+    A command that successfully finds a problem returns another code than OK, and may give the
+    `reasons` of it, which the data have as well. What stands beside data that the command itself
+    has printed goes to standard error.
     """
 
     text: str
     data: object
     code: ExitCode = ExitCode.OK
     is_beside_data: bool = False
+    reasons: Sequence[str] = ()
 
 
 class StreamedOutput(NamedTuple):

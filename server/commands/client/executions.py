@@ -1,20 +1,30 @@
-"""`penstock executions`: lists the executions of a pipeline, shows, follows or cancels one."""
+"""`penstock executions`: lists those of a pipeline, shows, follows, saves or cancels one."""
 
 import asyncio
 from enum import Enum
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from penstock.server.commands.client.execution_results import (
+    NOUNS,
+    RESULT,
+    ask_of_execution,
+    describe_results,
+    is_ready,
+    read_ended,
+    save_results,
+)
 from penstock.server.commands.client.file_run import CANCEL, follow_execution
 from penstock.server.commands.client.find_by_name import find_by_name
-from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
 from penstock.server.commands.client.listings import (
     FIRST_PAGE,
     PageOptions,
     print_fields,
     print_page,
 )
+from penstock.server.commands.client.run_files import STANDARD, check_results, is_parquet
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_byte_progress
@@ -32,13 +42,15 @@ SHOW = """query($id: ID!) { execution(id: $id) {
 
 _PIPELINE_HELP = "Name or id of the pipeline."
 _ID_HELP = "Id of the execution, as `penstock run` and `penstock executions list` print it."
+_OUTPUT_HELP = "File for the output; `-` is standard output."
+_ERRORS_HELP = "File for the rejected rows."
 _GROUP_HELP = "Group to look for the pipeline's name in. By default that of the profile or token."
 _STATE_HELP = "Only executions in this state. Can be given several times."
 
 State = Enum("State", ["WAITING", "IN_PROGRESS", "SUCCESS", "FAILED", "CANCELLED"])
 """The states of executions; options take them in either letter case."""
 
-executions = App(name="executions", help="List executions, show, follow or cancel one.")
+executions = App(name="executions", help="List executions, show, follow, save or cancel one.")
 
 
 @executions.command(name="list")
@@ -77,6 +89,23 @@ def follow(
     return asyncio.run(_follow(server, id))
 
 
+@executions.command(name="download")
+def download(
+    id: Annotated[str, Parameter(help=_ID_HELP)],
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(help=_OUTPUT_HELP, allow_leading_hyphen=True)] = None,
+    errors: Annotated[Path | None, Parameter(help=_ERRORS_HELP)] = None,
+    server: ServerOptions = LOCAL_SERVER,
+) -> CommandOutput:
+    """Save the output of an execution, its rejected rows, or both."""
+    if output is None and errors is None:
+        words = "Name a file for the output by --output, for the rejected rows by --errors."
+        raise CommandFailed(words, code=ExitCode.USAGE)
+    check_results(STANDARD, output, errors)
+    return asyncio.run(_download(server, id, output, errors))
+
+
 @executions.command(name="cancel")
 def cancel_execution(
     id: Annotated[str, Parameter(help=_ID_HELP)],
@@ -104,35 +133,34 @@ async def _list(
 
 async def _show(server: ServerOptions, id: str) -> CommandOutput:
     async with server.client() as client:
-        return print_fields(await _execute(client, SHOW, id))
-
-
-async def _execute(client: GraphQLClient, operation: str, id: str) -> Any:
-    """Return the answer about an execution; raises CommandFailed, which names one that is none."""
-    try:
-        found = await client.execute(operation, id=id)
-    except AnsweredError as error:
-        if error.error_code != "NOT_FOUND":
-            raise
-        found = None
-    if found is None:
-        raise CommandFailed(f"There is no execution {id!r}.")
-    return found
+        return print_fields(await ask_of_execution(client, SHOW, id))
 
 
 async def _follow(server: ServerOptions, id: str) -> CommandOutput:
     async with server.client() as client:
-        await _execute(client, SHOW, id)
+        await ask_of_execution(client, RESULT, id)
         with show_byte_progress(id) as report_progress:
             await follow_execution(client, id, None, report_progress)
-        found = await _execute(client, SHOW, id)
-    text, data, _, _ = print_fields(found)
-    return CommandOutput(
-        text, data, ExitCode.OK if found["state"] == "SUCCESS" else ExitCode.FAILED
-    )
+        return describe_results(await read_ended(client, id), None, None)
+
+
+async def _download(
+    server: ServerOptions, id: str, output: Path | None, errors: Path | None
+) -> CommandOutput:
+    async with server.client() as client:
+        execution = await ask_of_execution(client, RESULT, id)
+        state = execution["state"].replace("_", " ").lower()
+        for name, path in (("output", output), ("errors", errors)):
+            if path is not None and not is_ready(execution, name):
+                words = f"The execution {id} is {state}: {NOUNS[name]} cannot be had."
+                raise CommandFailed(words)
+        if output is not None and is_parquet(output) and execution["outputFormat"] != "PARQUET":
+            raise CommandFailed(f"--output {output}: the output of this execution is CSV.")
+        await save_results(client, execution, output, errors)
+    return describe_results(execution, output, errors)._replace(code=ExitCode.OK)
 
 
 async def _cancel(server: ServerOptions, id: str) -> CommandOutput:
     async with server.client() as client:
-        cancelled = (await _execute(client, CANCEL, id))["execution"]
+        cancelled = (await ask_of_execution(client, CANCEL, id))["execution"]
     return CommandOutput(f"{cancelled['id']} is {cancelled['state'].lower()}.", cancelled)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.server.commands.client.execution_results import read_ended, save_results
 from penstock.server.commands.client.find_by_name import find_by_name
 from penstock.server.commands.client.graphql_client import GraphQLClient
-from penstock.server.commands.client.run_files import STANDARD, open_input
+from penstock.server.commands.client.run_files import STANDARD, is_parquet, open_input
 from penstock.server.core.command_output import CommandFailed
 
 CREATE = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
@@ -22,10 +23,6 @@ CANCEL = """mutation($id: ID!) { cancelExecution(input: {id: $id}) {
   ...on CancelExecutionPayload { execution { id state } } } }"""
 FOLLOW = """subscription($id: ID!) { executionProgress(id: $id) { state stateMessage
   progress { rowsRead rowsSucceeded rowsFailed bytesRead bytesTotal rowsPerSecond } } }"""
-RESULT = """query($id: ID!) { execution(id: $id) { id state stateMessage
-  progress { rowsRead rowsSucceeded rowsFailed }
-  outputDownload { status url } errorsDownload { status url } } }"""
-FINAL_STATES = ("SUCCESS", "FAILED", "CANCELLED")
 
 ReportProgress = Callable[[str, int, int | None], None]
 
@@ -87,6 +84,7 @@ async def run_file(
     arguments = {
         "pipelineId": pipeline,
         "maxFailedRows": file_run.max_failed_rows,
+        "outputFormat": "PARQUET" if is_parquet(file_run.output) else "CSV",
         "inputName": file_run.input_name,
     }
     with open_input(file_run.file) as file:
@@ -102,7 +100,9 @@ async def run_file(
         await follow_execution(client, id, size, report_progress)
     except (asyncio.CancelledError, KeyboardInterrupt):
         raise ExecutionLeft(id) from None
-    return await _download_results(client, file_run, id)
+    execution = await read_ended(client, id)
+    await save_results(client, execution, file_run.output, file_run.errors)
+    return execution
 
 
 async def run_input(
@@ -114,10 +114,7 @@ async def run_input(
     id = str(execution["id"])
     await _start(client, execution, file, 0, _ignore_progress)
     await follow_execution(client, id, None, _ignore_progress)
-    execution = await client.execute(RESULT, id=id)
-    if execution["state"] not in FINAL_STATES:
-        raise CommandFailed("The server closed the progress stream; the execution continues.")
-    return execution
+    return await read_ended(client, id)
 
 
 def _ignore_progress(_state: str, _done: int, _total: int | None) -> None:
@@ -155,14 +152,3 @@ async def follow_execution(
         progress = event["progress"] or {}
         text = event["state"].replace("_", " ").capitalize()
         report_progress(text, progress.get("bytesRead", 0), progress.get("bytesTotal") or size)
-
-
-async def _download_results(client: GraphQLClient, file_run: FileRun, id: str) -> Any:
-    execution = await client.execute(RESULT, id=id)
-    if execution["state"] not in FINAL_STATES:
-        raise CommandFailed("The server closed the progress stream; the execution continues.")
-    for name, path in (("outputDownload", file_run.output), ("errorsDownload", file_run.errors)):
-        is_ready = execution[name] is not None and execution[name]["status"] == "READY"
-        if is_ready and path is not None:
-            await client.download(execution[name]["url"], path)
-    return execution

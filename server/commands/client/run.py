@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from penstock.datastore.text import say_count
+from penstock.server.commands.client.execution_results import describe_results
 from penstock.server.commands.client.file_run import ExecutionLeft, FileRun, UploadCut, run_file
-from penstock.server.commands.client.run_files import STANDARD
+from penstock.server.commands.client.run_files import STANDARD, check_results
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_byte_progress
@@ -21,13 +22,15 @@ _GROUP_HELP = (
 )
 _PIPELINE_HELP = "Name or id of the pipeline."
 _OUTPUT_HELP = (
-    "File for the output; `-` is standard output. By default next to the input, as "
-    "`FILE.output.csv`, and standard output if the input is standard input."
+    "File for the output, Parquet if its name ends in `.parquet`; `-` is standard output. "
+    "By default CSV next to the input, as `FILE.output.csv`, and standard output if the input is "
+    "standard input."
 )
 _ERRORS_HELP = (
     "File for the rejected rows. By default `FILE.errors.csv`; those of standard input are not "
     "saved."
 )
+_A_COUNT = Number(gte=0, lte=2**31 - 1)
 _MOST_HELP = "Fail when more rows than this fail. By default there is no limit."
 
 
@@ -38,7 +41,7 @@ class ResultOptions:
 
     output: Annotated[Path | None, Parameter(help=_OUTPUT_HELP, allow_leading_hyphen=True)] = None
     errors: Annotated[Path | None, Parameter(help=_ERRORS_HELP)] = None
-    max_failed_rows: Annotated[int | None, Parameter(help=_MOST_HELP)] = None
+    max_failed_rows: Annotated[int | None, Parameter(help=_MOST_HELP, validator=_A_COUNT)] = None
 
 
 def run(
@@ -59,7 +62,7 @@ def run(
     _check_input(file)
     output = result.output or _beside(file, "output") or STANDARD
     errors = result.errors or _beside(file, "errors")
-    _check_files(file, output, errors)
+    check_results(file, output, errors)
     file_run = FileRun(
         pipeline=pipeline,
         group=group or server.read_profile().group,
@@ -69,7 +72,7 @@ def run(
         max_failed_rows=result.max_failed_rows,
     )
     try:
-        return _run_output(asyncio.run(_run_file(server, file_run)), file_run)
+        execution = asyncio.run(_run_file(server, file_run))
     except UploadCut as cut:
         words = f"The upload was interrupted, and its execution {cut.id} is cancelled."
         raise CommandFailed(words, code=ExitCode.INTERRUPTED) from None
@@ -78,8 +81,10 @@ def run(
             f"The execution {left.id} goes on without this command.",
             f"`penstock executions follow {left.id}` follows it, and `penstock executions cancel "
             f"{left.id}` cancels it.",
+            f"`penstock executions download {left.id} --output FILE` saves its output at the end.",
             code=ExitCode.INTERRUPTED,
         ) from None
+    return describe_results(execution, output, errors)
 
 
 def _beside(file: Path, name: str) -> Path | None:
@@ -91,49 +96,7 @@ def _check_input(file: Path) -> None:
         raise CommandFailed(f"{file} is not a file.", code=ExitCode.USAGE)
 
 
-def _check_files(file: Path, output: Path, errors: Path | None) -> None:
-    results = [path for path in (output, errors) if path is not None]
-    for path in results:
-        if not path.parent.is_dir():
-            raise CommandFailed(f"{path.parent} is not a directory.", code=ExitCode.USAGE)
-        if path.is_dir():
-            raise CommandFailed(f"{path} is a directory.", code=ExitCode.USAGE)
-    inputs = [] if file == STANDARD else [file]
-    places = [path.resolve() for path in (*inputs, *results)]
-    if len({*places}) < len(places):
-        words = "The file, its output and its errors must be three files."
-        raise CommandFailed(words, code=ExitCode.USAGE)
-
-
 async def _run_file(server: ServerOptions, file_run: FileRun) -> Any:
     async with server.client() as client:
         with show_byte_progress(file_run.file.name) as report_progress:
             return await run_file(client, file_run, report_progress)
-
-
-def _run_output(execution: Any, file_run: FileRun) -> CommandOutput:
-    progress = execution["progress"] or dict.fromkeys(
-        ("rowsRead", "rowsSucceeded", "rowsFailed"), 0
-    )
-    lines = [
-        f"{execution['state'].lower()}: {say_count(progress['rowsRead'], 'row')}, "
-        f"{progress['rowsSucceeded']} succeeded, {progress['rowsFailed']} failed"
-    ]
-    data = {
-        "id": execution["id"],
-        "state": execution["state"],
-        "message": execution["stateMessage"],
-        **progress,
-    }
-    if execution["stateMessage"]:
-        lines.append(execution["stateMessage"])
-    for name, path in (("output", file_run.output), ("errors", file_run.errors)):
-        download = execution[f"{name}Download"]
-        is_ready = download is not None and download["status"] == "READY"
-        is_available = is_ready and path not in {None, STANDARD}
-        data[name] = str(path) if is_available else None
-        if is_available:
-            lines.append(f"{name}  {path}")
-    code = ExitCode.OK if execution["state"] == "SUCCESS" else ExitCode.FAILED
-    printed_elsewhere = file_run.output == STANDARD
-    return CommandOutput("\n".join(lines), data, code, is_beside_data=printed_elsewhere)

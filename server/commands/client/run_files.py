@@ -10,10 +10,41 @@ from pathlib import Path
 from typing import BinaryIO
 
 from penstock.datastore.scratch_folders import scratch_folder
-from penstock.server.core.command_output import stop_at_closed_pipe
+from penstock.server.core.command_output import CommandFailed, ExitCode, stop_at_closed_pipe
 
 STANDARD = Path("-")
 """What stands for standard input, and for standard output."""
+
+
+_TABLES = (".xlsx", ".parquet")
+"""How the names of files end whose content is a table, but not CSV."""
+
+
+def is_parquet(output: Path) -> bool:
+    """Tell whether output of this name is to be Parquet; all other output is CSV."""
+    return output.suffix.lower() == ".parquet"
+
+
+def check_results(file: Path, output: Path | None, errors: Path | None) -> None:
+    """Check where the results of an input are to be saved; raises CommandFailed."""
+    results = [path for path in (output, errors) if path is not None]
+    for path in results:
+        if not path.parent.is_dir():
+            raise _misuse(f"{path.parent} is not a directory.")
+        if path.is_dir():
+            raise _misuse(f"{path} is a directory.")
+    inputs = [] if file == STANDARD else [file]
+    places = [path.resolve() for path in (*inputs, *results)]
+    if len({*places}) < len(places):
+        raise _misuse("The file, its output and its errors must be three files.")
+    if errors is not None and errors.suffix.lower() in _TABLES:
+        raise _misuse(f"--errors {errors}: rejected rows are CSV, as .csv or .csv.gz.")
+    if output is not None and output.suffix.lower() in _TABLES and not is_parquet(output):
+        raise _misuse(f"--output {output}: output is CSV, as .csv or .csv.gz, or .parquet.")
+
+
+def _misuse(words: str) -> CommandFailed:
+    return CommandFailed(words, code=ExitCode.USAGE)
 
 
 @contextmanager

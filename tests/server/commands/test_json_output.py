@@ -40,6 +40,7 @@ ANSWERS: dict[str, list[str]] = {
     "executions list": ["nothing", *UNREACHABLE],
     "executions show": ["nothing", *UNREACHABLE],
     "executions follow": ["nothing", *UNREACHABLE],
+    "executions download": ["nothing", "--output", "-", *UNREACHABLE],
     "executions cancel": ["nothing", *UNREACHABLE],
     "groups list": UNREACHABLE,
     "groups show": ["/usa", *UNREACHABLE],
