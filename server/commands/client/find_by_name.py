@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from penstock.datastore.text import say_count
 from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
+from penstock.server.commands.client.missed_names import require_group, suggest_name
 from penstock.server.core.command_output import CommandFailed
 
 MOST_GROUPS = 200
@@ -37,12 +38,19 @@ async def find_by_name(client: GraphQLClient, noun: Noun, name: str, group: str 
     tops = [role["group"] for role in viewer["roles"]]
     groups = [path for path in await _groups_below(client, tops) if path != first]
     found_in = {path: id for path in groups if (id := await _find(client, noun, name, path))}
-    return _choose(noun, name, found_in) or await _find_by_id(client, noun, name, [first, *groups])
+    if (found := _choose(noun, name, found_in) or await _find_by_id(client, noun, name)) is None:
+        hint = await suggest_name(client, noun, name, tops[0], below=True) if tops else ""
+        raise _nothing_found(noun, name, [first, *groups], hint)
+    return found
 
 
 async def _find_in_group(client: GraphQLClient, noun: Noun, name: str, group: str) -> str:
-    found = await _find(client, noun, name, group)
-    return found or await _find_by_id(client, noun, name, [group])
+    found = await _find(client, noun, name, group) or await _find_by_id(client, noun, name)
+    if found is None:
+        await require_group(client, group)
+        hint = await suggest_name(client, noun, name, group, below=False)
+        raise _nothing_found(noun, name, [group], hint)
+    return found
 
 
 async def _find(client: GraphQLClient, noun: Noun, name: str, group: str) -> str | None:
@@ -55,15 +63,15 @@ async def _find(client: GraphQLClient, noun: Noun, name: str, group: str) -> str
     return None if found is None else str(found["id"])
 
 
-async def _find_by_id(
-    client: GraphQLClient, noun: Noun, id: str, groups: Sequence[str | None]
-) -> str:
+async def _find_by_id(client: GraphQLClient, noun: Noun, id: str) -> str | None:
     # A global id is a name that nothing has.
     found: Any = await client.execute(NODE % noun.title(), id=id)
-    if found:
-        return str(found["id"])
+    return str(found["id"]) if found else None
+
+
+def _nothing_found(noun: Noun, name: str, groups: Sequence[str | None], hint: str) -> CommandFailed:
     looked = [path for path in groups if path is not None]
-    raise CommandFailed(f"There is no {noun} {id!r} in {_name_some(looked)}.")
+    return CommandFailed(f"There is no {noun} {name!r} in {_name_some(looked)}.{hint}")
 
 
 def _choose(noun: Noun, name: str, found: dict[str, str]) -> str | None:

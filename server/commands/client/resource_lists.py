@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from penstock.server.commands.client.find_by_name import find_by_name
 from penstock.server.commands.client.listings import PageOptions, print_page
+from penstock.server.commands.client.missed_names import describe_missing_keys
 from penstock.server.commands.client.server_options import ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 
@@ -50,7 +51,11 @@ async def list_resources(
         found = await client.execute(
             LIST % noun, group=group, below=below, tags=tags, **page.variables()
         )
-    return print_page(found, COLUMNS, f"No {noun}.")
+        none = [f"No {noun}."]
+        if tags and not found["nodes"] and page.after is None:
+            keys = [tag["key"] for name in ("all", "any") for tag in tags.get(name, ())]
+            none += await describe_missing_keys(client, noun.upper(), group, keys, below=below)
+    return print_page(found, COLUMNS, " ".join(none))
 
 
 async def show_resource(

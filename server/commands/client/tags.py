@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from penstock.server.commands.client.listings import FIRST_PAGE, PageOptions, print_page
+from penstock.server.commands.client.missed_names import describe_missing_keys
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.core.command_output import CommandOutput
 
@@ -40,18 +41,20 @@ def list_tags(
 ) -> CommandOutput:
     """List the values of a tag's key; without a key, list the keys."""
     chosen = {"kind": _KINDS[kind], "group": group or server.read_profile().group}
-    if key is None:
-        return asyncio.run(_list(server, KEYS, "KEY", chosen | page.variables()))
-    chosen |= {"key": key, "parent": below}
-    return asyncio.run(_list(server, VALUES, "VALUE", chosen | page.variables()))
+    if key is not None:
+        chosen |= {"key": key, "parent": below}
+    return asyncio.run(_list(server, page, chosen))
 
 
-async def _list(
-    server: ServerOptions, query: str, title: str, variables: dict[str, Any]
-) -> CommandOutput:
+async def _list(server: ServerOptions, page: PageOptions, chosen: dict[str, Any]) -> CommandOutput:
+    key, none = chosen.get("key"), ["No tag."]
+    query, title = (KEYS, "KEY") if key is None else (VALUES, "VALUE")
     async with server.client() as client:
-        found = await client.execute(query, **variables)
-    return print_page(found, {title: "label", "COUNT": "count"}, "No tag.")
+        found = await client.execute(query, **chosen, **page.variables())
+        if key is not None and not found["nodes"] and page.after is None:
+            kind, group = chosen["kind"], chosen["group"]
+            none += await describe_missing_keys(client, kind, group, [key], below=None)
+    return print_page(found, {title: "label", "COUNT": "count"}, " ".join(none))
 
 
 _KINDS: dict[Kind, str] = {

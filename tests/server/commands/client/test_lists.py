@@ -201,6 +201,44 @@ def test_a_pipeline_that_is_not_there_is_missed_with_the_groups_that_were_search
     assert said == "penstock: There is no pipeline 'nope' in /eu.\n"
 
 
+def test_a_name_that_is_misspelt_is_asked_for(terminal: Terminal) -> None:
+    said = terminal.fail("pipelines", "show", "energie:monthly", "--group", "/usa")
+    assert said == (
+        "penstock: There is no pipeline 'energie:monthly' in /usa. Did you mean 'energy:monthly'?\n"
+    )
+    said = terminal.fail("metrics", "show", "emision", "--group", "/usa")
+    assert said.endswith(" in /usa. Did you mean 'emissions'?\n")
+    said = terminal.fail("calculations", "show", "mile_to_kilometres")
+    assert said.endswith(". Did you mean 'miles_to_kilometres'?\n")
+
+
+@pytest.mark.parametrize(
+    ("group", "words"),
+    [
+        ("/usa/nortwest", "There is no group /usa/nortwest."),
+        ("usa", "The group path 'usa' does not start with '/'."),
+    ],
+)
+def test_where_the_group_is_wrong_it_is_not_the_pipeline_that_is_missed(
+    terminal: Terminal, tmp_path: Path, group: str, words: str
+) -> None:
+    file = tmp_path / "rows.csv"
+    file.touch()
+    for command in (("pipelines", "show", "energy:monthly"), ("run", "energy:monthly", str(file))):
+        assert terminal.fail(*command, "--group", group) == f"penstock: {words}\n"
+
+
+def test_a_key_of_tags_that_nothing_has_is_named(terminal: Terminal) -> None:
+    where = ("--group", "/usa", "--below")
+    assert terminal.print("pipelines", "find", "sorce=sap", "scope=1", *where) == [
+        "No pipeline. Nothing here has a tag 'sorce'. Did you mean 'source'?"
+    ]
+    assert terminal.print("pipelines", "find", "scope=99", *where) == ["No pipeline."]
+    assert terminal.print("tags", "list", "nokey", "--group", "/usa") == [
+        "No tag. Nothing here has a tag 'nokey'."
+    ]
+
+
 def test_groups_are_listed_below_a_path_and_shown(terminal: Terminal) -> None:
     assert terminal.read("groups", "list")["nodes"] == [{"group": "/", "role": "ADMIN"}]
     paths = [node["path"] for node in walk(terminal, "groups", "list", "/")]

@@ -1,0 +1,51 @@
+"""Names that lead to nothing: which one is meant, and which group or tag is not there."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, Final
+
+from penstock.datastore.text import comparison_form
+from penstock.server.commands.client.graphql_client import GraphQLClient
+from penstock.server.core.command_output import CommandFailed
+
+GROUP: Final = "query($path: GroupPath!) { group(path: $path) { path } }"
+KEYS: Final = """query($kind: ResourceKind!, $group: GroupPath, $below: Boolean) {
+  tagKeys(kind: $kind, group: $group, includeChildGroups: $below, first: 100) {
+    nodes { key label } pageInfo { hasNextPage } } }"""
+NAMES: Final = """query($group: GroupPath, $below: Boolean) {
+  %ss(group: $group, includeChildGroups: $below, first: 100) { nodes { name } } }"""
+
+
+async def require_group(client: GraphQLClient, path: str) -> None:
+    """Raise CommandFailed for a group that is not there or out of sight."""
+    if await client.execute(GROUP, path=path) is None:
+        raise CommandFailed(f"There is no group {path}.")
+
+
+async def suggest_name(
+    client: GraphQLClient, noun: str, name: str, group: str, *, below: bool
+) -> str:
+    """Return the question for the name that is meant, of those listed first; else nothing."""
+    found: Any = await client.execute(NAMES % noun, group=group, below=below)
+    return _ask_for_nearest(name, (node["name"] for node in found["nodes"]))
+
+
+async def describe_missing_keys(
+    client: GraphQLClient, kind: str, group: str | None, keys: Iterable[str], *, below: bool | None
+) -> list[str]:
+    """Return a sentence for each key of tags that nothing has, with the one that is meant."""
+    found: Any = await client.execute(KEYS, kind=kind, group=group, below=below)
+    if found["pageInfo"]["hasNextPage"]:
+        return []
+    known = {comparison_form(node["key"]): node["label"] for node in found["nodes"]}
+    return [
+        f"Nothing here has a tag {key!r}.{_ask_for_nearest(key, known.values())}"
+        for key in dict.fromkeys(keys)
+        if comparison_form(key) not in known
+    ]
+
+
+def _ask_for_nearest(name: str, known: Iterable[str]) -> str:
+    folded = {one.casefold(): one for one in known}
+    near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.8)
+    return f" Did you mean {folded[near[0]]!r}?" if near else ""
