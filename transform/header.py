@@ -12,6 +12,7 @@ from penstock.transform.problems import InputRefused, TransformCode
 BOM: Final = "\ufeff"
 SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical lines"}
 
+HOW_TO_IGNORE: Final = "A pipeline with `extraColumns: IGNORE` leaves out what it does not know"
 JSON_STARTS: Final = ("[", "{")
 
 
@@ -151,9 +152,9 @@ def _places(
 
 def _unknown_column(heading: str, columns: Sequence[Column]) -> InputRefused:
     known = ", ".join(_headings_for(range(len(columns)), columns)) or "none"
-    message = f"no parameter is called {heading[:100]!r}; there are {known}"
-    if heading.lstrip()[:1] in JSON_STARTS:
-        message += ". The file begins as JSON does; it is read as CSV"
+    is_json = heading.lstrip()[:1] in JSON_STARTS
+    hint = "The file begins as JSON does; it is read as CSV" if is_json else HOW_TO_IGNORE
+    message = f"no parameter is called {heading[:100]!r}; there are {known}. {hint}"
     return InputRefused(TransformCode.UNKNOWN_COLUMN, message, heading[:100])
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from penstock.formula.core.limits import MAX_BATCH_STEPS, WorkMeter
-from penstock.transform.header import columns_by_heading
+from penstock.transform.header import HOW_TO_IGNORE, columns_by_heading
 from penstock.transform.outcome import FULL, OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import TransformCode, TransformProblem
 from penstock.transform.program import Program
@@ -98,7 +98,7 @@ class JsonTransform:
             if place is None and self._program.ignores_extra:
                 continue
             if place is None:
-                message = f"no parameter is called {name[:100]!r}"
+                message = f"no parameter is called {name[:100]!r}. {HOW_TO_IGNORE}"
                 problems.append(
                     TransformProblem(number, name[:100], TransformCode.UNKNOWN_COLUMN, message)
                 )

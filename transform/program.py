@@ -77,6 +77,11 @@ class Program:
         self._datasets = PinnedDatasets(plan.datasets, data)
         self._parameters = tuple(FormulaParameter(c.key, c.type, c.required) for c in plan.columns)
         self._readers = tuple(map(entry_reader, self._parameters))
+        self._headings_of_keys = {
+            one.key: f" (column {one.label!r})"
+            for one in plan.columns
+            if one.label and one.label != one.key
+        }
         self._library = PinnedCalculations(plan.calls)
         self._findings = CalledFindings()
         self._called: CalledRoutines = {}
@@ -144,9 +149,9 @@ class Program:
             try:
                 read(entry)
             except Fault as fault:
-                yield TransformProblem(
-                    row, fault.column or "", fault.code, fault.message[:MAX_MESSAGE]
-                )
+                key = fault.column or ""
+                message = fault.message + self._headings_of_keys.get(key, "")
+                yield TransformProblem(row, key, fault.code, message[:MAX_MESSAGE])
 
     def _compile_step(self, plan: TransformPlan, n: int) -> OutputColumn:
         step = plan.steps[n]
@@ -172,4 +177,6 @@ def _evaluation_problem(
     row: int, output: OutputColumn, error: Fault | DecimalException
 ) -> TransformProblem:
     failure = failure_of(error, output.routine)
-    return TransformProblem(row, output.name, failure.code, str(failure)[:MAX_MESSAGE])
+    # Who reads rejected rows would take a place without these words for one of the file.
+    message = f"in the formula, {failure}" if failure.at else failure.message
+    return TransformProblem(row, output.name, failure.code, message[:MAX_MESSAGE])

@@ -84,8 +84,11 @@ def _check_parameters(scope: FormulaScope, parameters: Sequence[FormulaParameter
             message = f"the parameter :{key} is declared twice"
             scope.report(FormulaCode.DUPLICATE_PARAMETER, message, START)
         elif not is_writable(key):
-            message = f"the parameter {key!r} cannot be written in a formula, as :name"
-            scope.report(FormulaCode.UNWRITABLE_PARAMETER, message, START)
+            message = (
+                f"the parameter {key!r} cannot be written in a formula, as :name; give it a key of "
+                "letters, digits and _, and put the heading into its label"
+            )
+            scope.report(FormulaCode.UNWRITABLE_PARAMETER, message, None)
         seen.add(key)
 
 

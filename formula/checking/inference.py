@@ -19,7 +19,7 @@ from penstock.formula.checking.dataset_uses import (
 )
 from penstock.formula.checking.literals import literal_problems
 from penstock.formula.core.comparison import may_compare
-from penstock.formula.core.errors import FormulaCode, FormulaProblem, Position, problem
+from penstock.formula.core.errors import START, FormulaCode, FormulaProblem, Position, problem
 from penstock.formula.core.values import (
     ANY,
     SCALAR,
@@ -69,9 +69,13 @@ class FormulaScope:
         self.calls: list[Callee] = []
         self.datasets: list[DatasetUse] = []
 
-    def report(self, code: FormulaCode, message: str, at: Position) -> None:
+    def report(self, code: FormulaCode, message: str, at: Position | None) -> None:
+        """Add a problem; one that is not of a place in the text shows no excerpt of it."""
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(problem(self._text, code, message, at))
+            if at is None:
+                self.problems.append(FormulaProblem(code, message, START))
+            else:
+                self.problems.append(problem(self._text, code, message, at))
 
     def assign(self, name: str, kind: ValueKind, at: Position) -> None:
         if name in self._parameters:

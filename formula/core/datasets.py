@@ -86,10 +86,17 @@ class KeyedRows(ABC):
         return self._read(named, key, columns[-1])
 
     def factor(self, impact: str, component: str) -> Decimal | None:
-        """Return the number in a column of the row with this key; None without row or column."""
+        """Return the number in a column of the row with this key; None without row or column.
+
+        Raises a Fault for a field that is empty or no number.
+        """
         if component not in self._places:
             return None
-        found = self.find(impact, (self._only_key(), component))
+        key = self._only_key()
+        found = self.find(impact, (key, component))
+        if found is None and self.find(impact, (key, key)) is not None:
+            message = f"the emission factor for {impact[:60]!r}, {component[:60]!r} is empty"
+            raise Fault(FormulaCode.IMPACT_NOT_FOUND, message)
         if found is not None and not isinstance(found, Decimal):
             message = f"the column {component[:60]!r} holds no numbers"
             raise Fault(FormulaCode.WRONG_TYPE, message)

@@ -101,7 +101,8 @@ def test_texts_with_commas_quotes_and_newlines_survive() -> None:
             "distance,fuel,weight",
             TransformCode.UNKNOWN_COLUMN,
             "weight",
-            "no parameter is called 'weight'; there are 'distance', 'Fuel type'",
+            "no parameter is called 'weight'; there are 'distance', 'Fuel type'. "
+            "A pipeline with `extraColumns: IGNORE` leaves out what it does not know",
         ),
         (
             '[{"distance": 1}]',
@@ -191,6 +192,20 @@ def test_all_unreadable_cells_of_a_row_are_told() -> None:
     assert ending.counts.failed == 1
 
 
+def test_a_value_that_cannot_be_read_names_its_parameter_and_the_heading_of_its_column() -> None:
+    plan = TransformPlan(
+        columns=(Column("km", NUMBER, label="Strecke (km)"), Column("t", NUMBER, label="t")),
+        steps=(FormulaStep(":km * :t", "b", NUMBER, "b"),),
+    )
+    _, wrong, _ = run(b"Strecke (km),t\nfar,heavy\n", plan)
+    lines = wrong.splitlines()[1:]
+    assert len(lines) == 2
+    assert lines[0].startswith("1,km,")
+    assert "(column 'Strecke (km)')" in lines[0]
+    assert lines[1].startswith("1,t,")
+    assert "(column" not in lines[1]
+
+
 def test_a_formula_that_fails_names_its_output_and_place() -> None:
     plan = TransformPlan(
         columns=(Column("a", NUMBER),),
@@ -199,7 +214,8 @@ def test_a_formula_that_fails_names_its_output_and_place() -> None:
     output, wrong, _ = run(b"a\n0\n2\n", plan)
     assert output == "b,c\r\n0.5,1.5\r\n"
     assert wrong == (
-        f'{ERRORS},a\r\n1,b,DIVISION_BY_ZERO,"line 1, column 3: division by zero",0\r\n'
+        f"{ERRORS},a\r\n"
+        '1,b,DIVISION_BY_ZERO,"in the formula, line 1, column 3: division by zero",0\r\n'
     )
 
 

@@ -22,7 +22,7 @@ from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.errors import FieldProblem, Unavailable
 from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
 from penstock.formula.core.datasets import KeyedRows, RowKey
-from penstock.formula.core.errors import Fault
+from penstock.formula.core.errors import Fault, FormulaCode
 
 LIMITS = CsvLimits(10_000_000, 1_000_000, 10_000_000)
 COLUMNS = {
@@ -248,3 +248,17 @@ def test_every_column_is_found_without_reading_all_rows(tmp_path: Path) -> None:
         (plan,) = rows._connection.execute(f"EXPLAIN QUERY PLAN {sql}", texts).fetchall()
         index = "keys" if isinstance(one, tuple) else f"of_c{NAMES.index(one)}"
         assert (plan[3].split()[0], index in plan[3]) == ("SEARCH", True), plan
+
+
+def test_a_row_whose_emission_factor_is_empty_is_not_taken_for_a_row_that_is_missing(
+    tmp_path: Path,
+) -> None:
+    content = content_of(["a"], {"a": ValueType.STRING, "b": ValueType.NUMBER})
+    data = b"a,b\nE-Bike,\ntram,1\n"
+    indexed = build(data, content, tmp_path)
+    problem = (FormulaCode.IMPACT_NOT_FOUND, "the emission factor for 'E-Bike', 'b' is empty")
+    for rows in (indexed, read_table(data, content).rows):
+        assert factor(rows, "E-Bike", "b") == problem
+        assert factor(rows, "EBike", "b") is None
+        assert factor(rows, "tram", "b") == 1
+    indexed.close()

@@ -44,7 +44,7 @@ INPUT = b"fuel\ngas\noil\nair\n"
 OUTPUT = b"y\r\n27.5\r\n44\r\n"
 ERRORS = (
     b"row,column,code,message,fuel\r\n"
-    b'3,y,NULL_OPERAND,"line 1, column 1: expected a number, found null",air\r\n'
+    b'3,y,NULL_OPERAND,"in the formula, line 1, column 1: expected a number, found null",air\r\n'
 )
 PROBLEM = "line 1, column 1: there is no dataset 'fuels'"
 

@@ -104,6 +104,16 @@ def test_parameters_are_unique_and_can_be_written() -> None:
     ]
 
 
+def test_a_parameter_that_cannot_be_written_is_no_place_of_the_formula() -> None:
+    around = Surroundings((FormulaParameter("a", NUMBER), FormulaParameter("b-c", NUMBER)))
+    (problem,) = examine(":a", around).problems[:1]
+    assert problem.message == (
+        "the parameter 'b-c' cannot be written in a formula, as :name; give it a key of letters, "
+        "digits and _, and put the heading into its label"
+    )
+    assert problem.excerpt == ""
+
+
 def test_a_variable_may_be_set_again_and_is_known_from_its_line_on() -> None:
     assert codes("SET :v = 1\nSET :v = CONCAT(:v, 'a')\n:v") == []
     assert codes("SET :w = :v\nSET :v = 1\n:w") == ["UNDECLARED_PARAMETER"]
