@@ -91,6 +91,7 @@ COMMANDS = {
         "client.groups:groups": "List groups, show one.",
         "client.metrics:metrics": "List metrics, show one, print its values over time.",
         "client.tags:tags": "List the tags in use.",
+        "client.query:query": "Send a GraphQL operation from a file.",
         "client.explain:explain": "Show how the value of a calculation comes about.",
     },
     STORES: {

@@ -21,6 +21,11 @@ WITHOUT_TLS = "WRONG_VERSION_NUMBER"
 """The word of OpenSSL for an answer that is no TLS."""
 HOW_TO_NAME = "Name the server's address by --url, PENSTOCK_URL or a profile."
 
+HOW_TO_SIGN_IN = (
+    "Give a token or an API key by --token, PENSTOCK_TOKEN or a profile; `penstock token` prints "
+    "one for a server without an issuer, with the key of its --data-dir."
+)
+
 
 class AnsweredError(CommandFailed):
     """The server answered an error; `error_code` is its stable code, such as NOT_FOUND."""
@@ -52,11 +57,14 @@ class GraphQLClient:
         await self._file_client.aclose()
 
     async def execute(self, query: str, **variables: Any) -> Any:
-        """Return the value of the one root field; wait as long as the rate limit says before.
+        """Return the value of the one root field.
 
         Raises AnsweredError, and CommandFailed for a server that does not answer.
         """
-        request = {"query": query, "variables": variables}
+        return _root_value(await self.send({"query": query, "variables": variables}))
+
+    async def send(self, request: dict[str, Any]) -> Any:
+        """Return the answer to a request; wait as long as the rate limit says before."""
         answer = await self._ask(request)
         for _ in range(MOST_WAITS):
             seconds = _wait_of(answer)
@@ -65,7 +73,7 @@ class GraphQLClient:
             # What was refused changed nothing, so that it may be sent again.
             await sleep(seconds)
             answer = await self._ask(request)
-        return _root_value(answer)
+        return answer
 
     async def _ask(self, request: dict[str, Any]) -> Any:
         try:
@@ -142,7 +150,10 @@ def _root_value(answer: Any) -> Any:
     for error in answer.get("errors", ()):
         # Who typed the value knows nothing of the variable that carries it.
         words = re.sub(r"^Variable '\$\w+' has invalid value: ", "", error["message"])
-        raise AnsweredError(words, error.get("extensions", {}).get("code"))
+        code = error.get("extensions", {}).get("code")
+        raise AnsweredError(
+            f"{words} {HOW_TO_SIGN_IN}" if code == "UNAUTHENTICATED" else words, code
+        )
     (value,) = answer["data"].values()
     if isinstance(value, dict) and "code" in value and "message" in value:
         raise AnsweredError(value["message"], value["code"])

@@ -401,6 +401,14 @@ def test_a_wrong_address_is_said_in_a_sentence(
     assert said.count("\n") == 1
 
 
+def test_a_token_that_is_refused_is_said_with_what_to_do(terminal: Terminal) -> None:
+    assert terminal.fail("groups", "list", "--token", "nonsense") == (
+        "penstock: The token is malformed. Give a token or an API key by --token, PENSTOCK_TOKEN "
+        "or a profile; `penstock token` prints one for a server without an issuer, with the key of "
+        "its --data-dir.\n"
+    )
+
+
 def test_the_address_of_the_endpoint_does_as_well(terminal: Terminal, server: Server) -> None:
     assert terminal.read("groups", "list", "--url", f"{server.url}/graphql")["nodes"]
 
