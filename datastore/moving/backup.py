@@ -167,9 +167,24 @@ def check_backup(kept: DataFolder) -> Backup:
         raise DamagedArchive(f"{kept.path / LISTING} is damaged: {error}") from error
     if backup.format != FORMAT:
         raise DamagedArchive(f"The backup has format {backup.format}; this is {FORMAT}.")
-    if _list_backup(kept, backup.created_at) != backup:
-        raise DamagedArchive(f"The files of {kept.path} differ from its {LISTING}.")
+    found = _list_backup(kept, backup.created_at)
+    if found != backup:
+        raise DamagedArchive(_describe_difference(kept, backup, found))
     return backup
+
+
+def _describe_difference(kept: DataFolder, listed: Backup, found: Backup) -> str:
+    """Name the first of the databases and keys that differ; else count the other files."""
+    names = sorted(listed.sha256.keys() | found.sha256.keys())
+    changed = [name for name in names if listed.sha256.get(name) != found.sha256.get(name)]
+    if not changed:
+        listing = f"{listed.files} files of {listed.bytes} bytes"
+        there = f"{found.files} of {found.bytes}"
+        return (
+            f"{kept.contents} differs from the {LISTING}: that lists {listing}, there are {there}."
+        )
+    shown = ", ".join(changed[:5]) + (", ..." if len(changed) > 5 else "")
+    return f"Of the files of {kept.path}, {shown} differ from its {LISTING}."
 
 
 def _require_own(made: DataFolder) -> None:
@@ -317,8 +332,8 @@ def _copy_whole(source: Path, target: Path, *, replaces: bool = True) -> str:
     digest = hashlib.sha256()
     draft = target.with_name(f"{target.name}.draft")
     draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(descriptor, "wb") as made, source.open("rb") as kept:
+    # Without the source no draft is made.
+    with source.open("rb") as kept, open(draft, "xb", opener=_open_privately) as made:
         while block := kept.read(BLOCK_BYTES):
             digest.update(block)
             made.write(block)
@@ -330,6 +345,10 @@ def _copy_whole(source: Path, target: Path, *, replaces: bool = True) -> str:
         _place_new(draft, target)
     sync_folder(target.parent)
     return digest.hexdigest()
+
+
+def _open_privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _place_new(draft: Path, target: Path) -> None:

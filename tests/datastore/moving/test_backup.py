@@ -200,10 +200,11 @@ async def test_a_restore_refuses_a_folder_with_a_store_and_a_backup_that_changed
         with pytest.raises(BadArgument, match="move it away first"):
             restore_backup(tmp_path / "backup", store, ignore_progress)
         assert len((await opened.table.scan(Scan())).items) == 5
+    assert [path.name for path in (tmp_path / "backup").glob("*.draft")] == []
     with pytest.raises(BadArgument, match="complete backup already"):
         make_backup(store, tmp_path / "backup", AT, ignore_progress)
     (tmp_path / "backup" / "vault-key").write_bytes(b"w" * 32)
-    with pytest.raises(DamagedArchive, match="differ"):
+    with pytest.raises(DamagedArchive, match="/backup, vault-key differ from"):
         restore_backup(tmp_path / "backup", data_folder(tmp_path / "new"), ignore_progress)
     assert not (tmp_path / "new").exists()
 
