@@ -192,8 +192,9 @@ def _build_request(found: dict[str, Any]) -> OperationRequest:
 def _parse_json(text: bytes, subject: str) -> Any:
     try:
         return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        message = f"{subject} is not valid JSON in UTF-8."
+    except orjson.JSONDecodeError as error:
+        place = f", from line {error.lineno}, column {error.colno} on" if error.pos else ""
+        message = f"{subject} is not valid JSON in UTF-8{place}."
         raise HttpProblem(ErrorCode.BAD_REQUEST, message) from None
 
 

@@ -241,3 +241,15 @@ async def test_numbers_in_json_keep_every_digit(client: Client) -> None:
 def test_nothing_but_json_is_written() -> None:
     with pytest.raises(TypeError):
         encode_json({"a": object()})
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [(b'{"query":\n }', ", from line 2, column 2 on"), (b"\xff", ""), (b"", "")],
+)
+async def test_a_body_that_is_no_json_is_refused_with_its_place(body: bytes, place: str) -> None:
+    async with client_of(Edge()) as client:
+        reply = await client.post(body)
+    assert reply.status == 400
+    (error,) = reply.json["errors"]
+    assert error["message"] == f"The body is not valid JSON in UTF-8{place}."
