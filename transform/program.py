@@ -80,7 +80,7 @@ class Program:
         self._headings_of_keys = {
             one.key: f" (column {one.label!r})"
             for one in plan.columns
-            if one.label and one.label != one.key
+            if one.label and one.label.casefold() != one.key.casefold()
         }
         self._library = PinnedCalculations(plan.calls)
         self._findings = CalledFindings()

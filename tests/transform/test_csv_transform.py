@@ -194,10 +194,10 @@ def test_all_unreadable_cells_of_a_row_are_told() -> None:
 
 def test_a_value_that_cannot_be_read_names_its_parameter_and_the_heading_of_its_column() -> None:
     plan = TransformPlan(
-        columns=(Column("km", NUMBER, label="Strecke (km)"), Column("t", NUMBER, label="t")),
+        columns=(Column("km", NUMBER, label="Strecke (km)"), Column("t", NUMBER, label="T")),
         steps=(FormulaStep(":km * :t", "b", NUMBER, "b"),),
     )
-    _, wrong, _ = run(b"Strecke (km),t\nfar,heavy\n", plan)
+    _, wrong, _ = run(b"Strecke (km),T\nfar,heavy\n", plan)
     lines = wrong.splitlines()[1:]
     assert len(lines) == 2
     assert lines[0].startswith("1,km,")

@@ -33,13 +33,13 @@ async def suggest_name(
 async def describe_missing_keys(
     client: GraphQLClient, kind: str, group: str | None, keys: Iterable[str], *, below: bool | None
 ) -> list[str]:
-    """Return a sentence for each key of tags that nothing has, with the one that is meant."""
+    """Return a sentence for each key that nothing in sight has, with the one that is meant."""
     found: Any = await client.execute(KEYS, kind=kind, group=group, below=below)
     if found["pageInfo"]["hasNextPage"]:
         return []
     known = {comparison_form(node["key"]): node["label"] for node in found["nodes"]}
     return [
-        f"Nothing here has a tag {key!r}.{_ask_for_nearest(key, known.values())}"
+        f"You see no tag {key!r}.{_ask_for_nearest(key, known.values())}"
         for key in dict.fromkeys(keys)
         if comparison_form(key) not in known
     ]

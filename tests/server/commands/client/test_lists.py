@@ -231,11 +231,11 @@ def test_where_the_group_is_wrong_it_is_not_the_pipeline_that_is_missed(
 def test_a_key_of_tags_that_nothing_has_is_named(terminal: Terminal) -> None:
     where = ("--group", "/usa", "--below")
     assert terminal.print("pipelines", "find", "sorce=sap", "scope=1", *where) == [
-        "No pipeline. Nothing here has a tag 'sorce'. Did you mean 'source'?"
+        "No pipeline. You see no tag 'sorce'. Did you mean 'source'?"
     ]
     assert terminal.print("pipelines", "find", "scope=99", *where) == ["No pipeline."]
     assert terminal.print("tags", "list", "nokey", "--group", "/usa") == [
-        "No tag. Nothing here has a tag 'nokey'."
+        "No tag. You see no tag 'nokey'."
     ]
 
 
