@@ -11,6 +11,9 @@ export UV
 .PHONY: all
 all: .venv/serving pages ## build what serving needs: the packages and the pages
 
+# Lines for each operation would push the addresses that sign in out of the terminal.
+serve: export PENSTOCK_ACCESS_LOG ?= $(if $(filter json,$(PENSTOCK_LOG_FORMAT)),true,false)
+
 .PHONY: serve
 serve: all ## start the server on loopback with the embedded store and sample data
 	@exec $(BIN)/penstock serve $(if $(PORT),--port $(PORT))

@@ -17,7 +17,13 @@ from tests.support.stores import skip_reason
 
 pytestmark = pytest.mark.runs_together("pages")
 PAGES = pages_with_blocks()
-FOLLOWED_IN_A_CLONE = ("README.md", "docs/tutorial.md", "docs/how-to/")
+FOLLOWED_IN_A_CLONE = (
+    "README.md",
+    "docs/tutorial.md",
+    "docs/how-to/",
+    "docs/moving.md",
+    "docs/cli.md",
+)
 OPTIONS = {"docs/opensubsonic.md": ("--opensubsonic",)}
 """The options with which the server of a page runs."""
 
