@@ -39,11 +39,21 @@ class FastRouteApp(Starlette):
         super().__init__(routes=routes, middleware=middleware)
         # Starlette's own redirects repeat the query, which may hold a key, and the scheme http.
         self.router.redirect_slashes = False
+        self.router.default = self._answer_elsewhere
         self._path = path
         self._page = page
         self._direct = app
         for one in reversed(middleware):
             self._direct = one.cls(self._direct, *one.args, **one.kwargs)
+
+    async def _answer_elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer at a path that has nothing, by the path of GraphQL."""
+        if scope["type"] == "http":
+            place = f"{scope.get('root_path', '')}{self._path}"
+            text = f"There is nothing at this path; GraphQL is at {place}.\n"
+            await PlainTextResponse(text, 404)(scope, receive, send)
+        else:
+            await self.router.not_found(scope, receive, send)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         current_scope.set(scope)

@@ -112,10 +112,20 @@ async def test_without_the_pages_the_endpoint_answers_itself_and_the_root_says_w
     assert root.text == "Penstock answers GraphQL at /graphql; its pages are off.\n"
 
 
+async def test_a_path_that_has_nothing_names_that_of_graphql(store: Store) -> None:
+    answer = await fetch(store, "/graphq", FIREFOX)
+    assert (answer.status_code, answer.text) == (
+        404,
+        "There is nothing at this path; GraphQL is at /graphql.\n",
+    )
+
+
 NO_FIELD = "Cannot query field 'vieer' on type 'Query'."
 NO_VALUE = (
     "Variable '$kind' has invalid value: Value 'PIPELIN' does not exist in 'ResourceKind' enum."
 )
+
+
 MISSPELT = {"query": "{ vieer { userId } }"}
 NO_KIND = {
     "query": "query ($kind: ResourceKind!) { tagKeys(kind: $kind) { nodes { key } } }",
