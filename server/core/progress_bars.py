@@ -48,7 +48,8 @@ def show_byte_progress(label: str) -> Iterator[Callable[[str, int, int | None], 
 
         def tell(words: str, done: int, total: int | None) -> None:
             text = f"{label}: {words.lower()}"
-            progress.update(task, description=text, completed=done, total=total)
+            # A bar of an unknown total moves; an empty one looks as if nothing happened.
+            progress.update(task, description=text, completed=done, total=total if done else None)
 
         yield tell
 
