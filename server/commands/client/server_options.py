@@ -7,12 +7,6 @@ from typing import Annotated
 from cyclopts import Group, Parameter
 
 from penstock.datastore.roles import ROOT, Role
-from penstock.server.auth.dev_tokens import (
-    DEV_TOKEN_LIFETIME,
-    DEV_USER,
-    PREFERRED_GROUP,
-    sign_dev_token,
-)
 from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.commands.client.profiles import (
     Profile,
@@ -20,7 +14,6 @@ from penstock.server.commands.client.profiles import (
     read_profile,
 )
 from penstock.server.commands.options import setting_option
-from penstock.server.commands.server_key import read_server_key
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.settings.settings import Settings
 
@@ -67,6 +60,15 @@ LOCAL_SERVER = ServerOptions()
 
 
 def _development_token(data_dir: Path | None) -> str:
+    # Loading what signs takes a third of a command that has a token.
+    from penstock.server.auth.dev_tokens import (  # noqa: PLC0415
+        DEV_TOKEN_LIFETIME,
+        DEV_USER,
+        PREFERRED_GROUP,
+        sign_dev_token,
+    )
+    from penstock.server.commands.server_key import read_server_key  # noqa: PLC0415
+
     settings = Settings.load(data_dir=data_dir)
     if settings.issuer is not None:
         message = "PENSTOCK_ISSUER is set, so a development token does not work: pass --token."

@@ -511,6 +511,19 @@ def test_help_loads_neither_settings_nor_the_parts_of_a_server() -> None:
     assert "sample-rows" in ended.stdout
 
 
+def test_a_client_with_a_token_loads_nothing_that_signs_one() -> None:
+    program = (
+        "import sys\n"
+        "from penstock.server.command_line import run\n"
+        "run(['groups', 'list', '--token', 't', '--url', 'nonsense'])\n"
+        "print(' '.join(name for name in ('joserfc', 'cryptography') if name in sys.modules))\n"
+    )
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "\n")
+    assert ended.stderr.startswith("penstock: nonsense is not an address")
+
+
 def test_what_a_command_prints_commands_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
