@@ -39,7 +39,9 @@ AT = "2026-01-01T00:00:00.000Z"
 
 
 def data_folder(path: Path) -> DataFolder:
-    return DataFolder(path, "penstock.db", ("samples.db",), "files", ("vault-key",))
+    return DataFolder(
+        path, "penstock.db", ("samples.db",), "files", ("vault-key", "vault-key-previous")
+    )
 
 
 @asynccontextmanager
