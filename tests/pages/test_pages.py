@@ -22,7 +22,6 @@ FOLLOWED_IN_A_CLONE = (
     "docs/tutorial.md",
     "docs/how-to/",
     "docs/moving.md",
-    "docs/cli.md",
 )
 OPTIONS = {"docs/opensubsonic.md": ("--opensubsonic",)}
 """The options with which the server of a page runs."""
