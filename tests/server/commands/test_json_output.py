@@ -37,6 +37,7 @@ ANSWERS: dict[str, list[str]] = {
     "metrics list": UNREACHABLE,
     "metrics show": ["nothing", *UNREACHABLE],
     "metrics values": ["nothing", *UNREACHABLE],
+    "query": ["absent.graphql", *UNREACHABLE],
     "executions list": ["nothing", *UNREACHABLE],
     "executions show": ["nothing", *UNREACHABLE],
     "executions follow": ["nothing", *UNREACHABLE],
