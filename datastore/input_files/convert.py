@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,6 +14,7 @@ from penstock.datastore.input_files.conversion_work import ConversionWork
 from penstock.datastore.input_files.excel import read_sheet
 from penstock.datastore.input_files.kinds import HEAD_BYTES, InputKind, kind_of, unreadable_file
 from penstock.datastore.input_files.parquet import read_parquet
+from penstock.datastore.input_files.parquet_pages import require_bounded
 from penstock.datastore.input_files.text import decode_wide, read_chunks, unpack_text
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, TimeLimit
 from penstock.datastore.kept_rows.part_files import copy_to_disk
@@ -106,17 +108,21 @@ class InputConversion:
     async def _write(self, file: _LocalFile, table: Path, user: str) -> ConvertedInput:
         """Write a local file as CSV in a thread, at the user's turn; the user pays for it."""
         kind, packed, size = file
-        work = ConversionWork(min(MOST_SECONDS, FREE_SECONDS + size / BYTES_A_SECOND))
+        most_seconds = min(MOST_SECONDS, FREE_SECONDS + size / BYTES_A_SECOND)
+        look, work = ConversionWork(most_seconds), ConversionWork(most_seconds)
         most = min(self.most_bytes, FREE_BYTES + MOST_RATIO * size)
         writing = _TableWriter(kind, packed, table, most, work)
-        async with self.debts.charge_while(user, lambda: work.seconds, packed_units(size)):
+        paid = packed_units(size)
+        async with self.debts.charge_while(user, lambda: look.seconds + work.seconds, paid):
             try:
                 if kind is InputKind.PARQUET:
+                    await _THREADS.run(partial(require_bounded, packed, look), user)
                     # One step of a query may take long, so its clock is looked at from outside.
                     limit = TimeLimit(work.most_seconds, work.too_long_error, work.note_seconds)
                     return await self.engine.write(writing.run, user, limit)
                 return await _THREADS.run(writing.run, user)
             finally:
+                look.interrupt()
                 work.interrupt()
 
 

@@ -160,6 +160,7 @@ async def test_what_a_conversion_takes_is_owed_while_it_runs(
         return path.name, iter(())
 
     monkeypatch.setattr(convert, "read_sheet", take_steps)
+    monkeypatch.setattr(convert, "require_bounded", lambda *_: None)
     monkeypatch.setattr(convert, "read_parquet", take_time)
     monkeypatch.setattr(work_debts, "CHARGE_SECONDS", 0.01)
     conversion = InputConversion(store.files, RowsEngine(), 1_000, store.work_debts)
