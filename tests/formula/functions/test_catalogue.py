@@ -251,9 +251,9 @@ def test_a_factor_of_a_dataset_is_a_number_of_a_row_and_a_column() -> None:
     rows = DatasetRows(columns, [("x", "car", Decimal("0.35"), None)], key_column="vehicle")
 
     assert rows.factor("car", "co2") == Decimal("0.35")
-    assert [rows.factor("car", "ch4"), rows.factor("bus", "co2"), rows.factor("car", "n2o")] == (
-        [None] * 3
-    )
+    assert [rows.factor("bus", "co2"), rows.factor("car", "n2o")] == [None, None]
+    with pytest.raises(Fault, match="the emission factor for 'car', 'ch4' is empty"):
+        rows.factor("car", "ch4")
     with pytest.raises(Fault, match="the column 'note' holds no numbers"):
         rows.factor("car", "note")
 
