@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from base64 import urlsafe_b64encode
 from typing import Final
 from urllib.parse import unquote
 
@@ -152,3 +153,8 @@ _UUID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 def is_id(text: str) -> bool:
     """Whether the text is a UUID in canonical form, as every id of Penstock is."""
     return _UUID.fullmatch(text) is not None
+
+
+def encode_global_id(type: str, key: str) -> str:
+    """Return the id by which callers know an object of a GraphQL type, from its key there."""
+    return urlsafe_b64encode(f"{type}:{key}".encode()).decode()

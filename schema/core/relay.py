@@ -5,7 +5,7 @@ A global id is the base64 of `Type:key`.
 """
 
 import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -27,6 +27,7 @@ from penstock.datastore.records import Group, Resource
 from penstock.datastore.table.items import record_type
 from penstock.datastore.table.layout import KINDS
 from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.text import encode_global_id
 from penstock.graphql_jit import reads_attributes
 from penstock.graphql_jit.projection import ReadableAttributes
 from penstock.resolvers.cursors import MAX_CURSOR_LENGTH, digest_of_list
@@ -235,8 +236,7 @@ class GlobalId(NamedTuple):
     key: str
 
     def encode(self) -> strawberry.ID:
-        raw = f"{self.type}:{self.key}".encode()
-        return strawberry.ID(urlsafe_b64encode(raw).decode())
+        return strawberry.ID(encode_global_id(self.type, self.key))
 
 
 @strawberry.interface(description="An object with a global id.")

@@ -4,7 +4,6 @@ If an earlier execution did exactly the same work, its files are copied instead.
 """
 
 import asyncio
-from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -60,6 +59,7 @@ from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import Table
+from penstock.datastore.text import encode_global_id
 from penstock.transform.outcome import RowCounts, TransformEnding, csv_lines
 from penstock.transform.plan import DatasetSink, TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
@@ -183,7 +183,7 @@ class ExecutionRunner:
         found = done.result_bytes
         self.result_bytes = done.bytes_written if found is None else found
         # As callers know it: the API and the command line take no other form.
-        known_as = urlsafe_b64encode(f"Execution:{done.id}".encode()).decode()
+        known_as = encode_global_id("Execution", done.id)
         message = (
             f"The result was copied from the execution {known_as}, which read the same input with "
             "the same formulas."
