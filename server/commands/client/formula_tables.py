@@ -21,16 +21,18 @@ def print_pipeline(pipeline: Mapping[str, Any]) -> CommandOutput:
         for n, output in enumerate(transform["outputs"])
     ]
     rest = {name: transformer[name] for name in ("extraColumns", "timestamps")}
-    return _print(pipeline, ["transformer"], rest, transformer["parameters"], outputs)
+    return _print_with_tables(pipeline, ["transformer"], rest, transformer["parameters"], outputs)
 
 
 def print_calculation(calculation: Mapping[str, Any]) -> CommandOutput:
     """Print a calculation: its fields, its parameters and its outputs."""
     shown_below = ["parameters", "outputs"]
-    return _print(calculation, shown_below, {}, calculation["parameters"], calculation["outputs"])
+    return _print_with_tables(
+        calculation, shown_below, {}, calculation["parameters"], calculation["outputs"]
+    )
 
 
-def _print(
+def _print_with_tables(
     value: Mapping[str, Any],
     shown_below: Sequence[str],
     more: dict[str, Any],

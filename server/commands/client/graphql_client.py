@@ -155,9 +155,14 @@ def _root_value(answer: Any) -> Any:
             f"{words} {HOW_TO_SIGN_IN}" if code == "UNAUTHENTICATED" else words, code
         )
     (value,) = answer["data"].values()
-    if isinstance(value, dict) and "code" in value and "message" in value:
+    if is_user_error(value):
         raise AnsweredError(value["message"], value["code"])
     return value
+
+
+def is_user_error(value: Any) -> bool:
+    """Tell whether the value of a root field is a `UserError` in place of what was asked for."""
+    return isinstance(value, dict) and {"code", "message"} <= value.keys()
 
 
 def server_address(typed: str) -> str:

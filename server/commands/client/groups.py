@@ -11,8 +11,9 @@ from penstock.server.commands.client.listings import (
     print_fields,
     print_page,
 )
+from penstock.server.commands.client.missed_names import missing_group
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
-from penstock.server.core.command_output import CommandFailed, CommandOutput
+from penstock.server.core.command_output import CommandOutput
 
 COLUMNS = {
     "PATH": "path",
@@ -68,7 +69,7 @@ async def _list(server: ServerOptions, page: PageOptions, path: str | None) -> C
             return print_page(connection, {"PATH": "group", "ROLE": "role"}, "No role.")
         found = await client.execute(CHILDREN, path=path, **page.variables())
     if found is None:
-        raise CommandFailed(f"There is no group {path}.")
+        raise missing_group(path)
     return print_page(found["children"], COLUMNS, f"No group below {path}.")
 
 
@@ -79,5 +80,5 @@ async def _show(server: ServerOptions, path: str) -> CommandOutput:
     async with server.client() as client:
         found = await client.execute(SHOW, path=path)
     if found is None:
-        raise CommandFailed(f"There is no group {path}.")
+        raise missing_group(path)
     return print_fields(found)

@@ -19,7 +19,12 @@ NAMES: Final = """query($group: GroupPath, $below: Boolean) {
 async def require_group(client: GraphQLClient, path: str) -> None:
     """Raise CommandFailed for a group that is not there or out of sight."""
     if await client.execute(GROUP, path=path) is None:
-        raise CommandFailed(f"There is no group {path}.")
+        raise missing_group(path)
+
+
+def missing_group(path: str) -> CommandFailed:
+    """The failure for a group that is not there or out of sight."""
+    return CommandFailed(f"There is no group {path}.")
 
 
 async def suggest_name(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from penstock.server.commands.client.graphql_client import is_user_error
 from penstock.server.commands.client.run_files import STANDARD
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
@@ -69,6 +70,9 @@ def _read_variables(given: str | None) -> dict[str, Any]:
 
 def _is_refused(answer: Any) -> bool:
     """Tell whether an answer has errors, or a refusal in place of what a mutation gives."""
-    fields = [one for one in (answer.get("data") or {}).values() if isinstance(one, dict)]
-    is_refusal = any({"code", "message"} <= one.keys() or one.get("problems") for one in fields)
-    return bool(answer.get("errors")) or is_refusal
+    values = (answer.get("data") or {}).values()
+    return (
+        bool(answer.get("errors"))
+        or any(map(is_user_error, values))
+        or any(isinstance(one, dict) and one.get("problems") for one in values)
+    )
