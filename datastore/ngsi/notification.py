@@ -94,8 +94,7 @@ class NotificationHeaders:
     @property
     def reading(self) -> tuple[str, ...]:
         """The reading of the body that the headers demand: another one gives other samples."""
-        marks = (self.linked and "linked", self.simplified and "simplified")
-        return (self.format or "", *(mark or "" for mark in marks), self.time_index)
+        return (self.format or "", str(self.linked), str(self.simplified), self.time_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +210,11 @@ def read_notification(heading: NotificationHeaders, body: bytes) -> Notification
         raise LimitExceeded("entities of a notification", MAX_ENTITIES, len(entities))
     paths = _path_of_each_entity(heading.paths, len(entities))
     named = (heading.service, *heading.paths, content.subscription, correlator or str(uuid4()))
-    digest = sha256(body).hexdigest()
     entries = [*map(content.read, entities)]
     _check_nesting(entries)
     return Notification(
         heading.service,
-        identity_digest(*named, *heading.reading, digest),
+        identity_digest(*named, *heading.reading, sha256(body).hexdigest()),
         correlator is not None,
         tuple(zip(paths, entries, strict=True)),
         heading.time_index,
