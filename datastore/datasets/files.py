@@ -60,6 +60,13 @@ def index_key(id: str, file: str) -> str:
     return f"{REFERENCE_DATASET.folder}{{file}}.rows".format(id=id, file=file)
 
 
+class UsedUpload(NamedTuple):
+    """The id of an upload, and the entity tag of the file that was used."""
+
+    id: str
+    etag: str
+
+
 @dataclass(slots=True)
 class DatasetFile:
     """The file of a dataset's new content, which is stored before the version is.
@@ -69,7 +76,7 @@ class DatasetFile:
 
     access: Access
     data: bytes
-    upload: "UsedUpload | None" = None
+    upload: UsedUpload | None = None
     staged: StagedFile | None = field(default=None, init=False)
 
     async def place(self, resource: ReferenceDataset) -> tuple[ReferenceDataset, Sequence[Write]]:
@@ -88,13 +95,6 @@ class DatasetFile:
     async def discard(self) -> None:
         if self.staged is not None:
             await self.staged.try_drop()
-
-
-class UsedUpload(NamedTuple):
-    """The id of an upload, and the entity tag of the file that was used."""
-
-    id: str
-    etag: str
 
 
 async def end_upload(access: Access, id: str, kept: str | None = None) -> None:
