@@ -1,6 +1,7 @@
 """Executions run by external workers, which can write only under the current fence."""
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -114,6 +115,20 @@ async def test_a_failure_says_why(store: Store, pipeline: Pipeline) -> None:
     assert await faults(store.table) == []
 
 
+async def refused_failure(
+    store: Store, pipeline: Pipeline, code: str, message: str
+) -> Sequence[FieldProblem]:
+    """The problems of a failure that a worker reports, and that changes nothing."""
+    external = store.open_session(ANN).executions.external
+    made = await ready_execution(store, pipeline)
+    await external.claim(made.id, "far")
+    before = await contents(store.table)
+    with pytest.raises(Invalid) as refused:
+        await external.fail(made.id, 1, code, message)
+    assert await contents(store.table) == before
+    return refused.value.problems
+
+
 @pytest.mark.parametrize(
     "code",
     ["", "DISK_FULL", "worker_failed", "INTERNAL_ERROR", "ATTEMPTS_EXHAUSTED", "NOT_STARTED"],
@@ -121,16 +136,9 @@ async def test_a_failure_says_why(store: Store, pipeline: Pipeline) -> None:
 async def test_a_failure_has_a_code_that_workers_may_report(
     store: Store, pipeline: Pipeline, code: str
 ) -> None:
-    external = store.open_session(ANN).executions.external
-    made = await ready_execution(store, pipeline)
-    await external.claim(made.id, "far")
-    before = await contents(store.table)
-    with pytest.raises(Invalid) as refused:
-        await external.fail(made.id, 1, code, "It failed.")
-    (problem,) = refused.value.problems
+    (problem,) = await refused_failure(store, pipeline, code, "It failed.")
     assert problem.path == ["code"]
     assert problem.message.startswith("must be one of ALL_ROWS_FAILED, DATASET_GONE, ")
-    assert await contents(store.table) == before
 
 
 @pytest.mark.parametrize(
@@ -143,14 +151,8 @@ async def test_a_failure_has_a_code_that_workers_may_report(
 async def test_the_message_of_a_failure_is_short_and_printable(
     store: Store, pipeline: Pipeline, message: str, problem: str
 ) -> None:
-    external = store.open_session(ANN).executions.external
-    made = await ready_execution(store, pipeline)
-    await external.claim(made.id, "far")
-    before = await contents(store.table)
-    with pytest.raises(Invalid) as refused:
-        await external.fail(made.id, 1, "WORKER_FAILED", message)
-    assert refused.value.problems == [FieldProblem(["message"], problem)]
-    assert await contents(store.table) == before
+    refused = await refused_failure(store, pipeline, "WORKER_FAILED", message)
+    assert refused == [FieldProblem(["message"], problem)]
 
 
 async def test_success_needs_its_files(store: Store, pipeline: Pipeline) -> None:
