@@ -11,13 +11,12 @@ import msgspec
 from penstock.transform.column_values import ReadRows, read_columns
 from penstock.transform.csv_records import MAX_RECORD, NEWLINE, QUOTE, RecordSplitter
 from penstock.transform.encodings import UTF8
-from penstock.transform.header import NO_FORM, FileForm, describe_malformed, read_header
+from penstock.transform.header import BLANK, NO_FORM, FileForm, describe_malformed, read_header
 from penstock.transform.outcome import PIECE, OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.program import Program
 from penstock.transform.row_routine import Fields, RowRoutine, RowsDone, RowValues
 
-BLANK: Final = (b"", b"\r")
 BLOCK: Final = 1_000
 """The most records that are decoded at once."""
 
@@ -185,6 +184,7 @@ class CsvTransform:
         form, block = self._form, NEWLINE.join(records)
         # What a blank line holds is wrong only where more fields are wanted.
         is_plain = QUOTE not in block and self._program.columns and len(form.headings) > 1
+        is_plain = is_plain and not form.left_out
         if is_plain and (form.encoding or block.isascii()):
             found = self._read_plain_rows(routine, block, records)
             if found is not None:
@@ -221,7 +221,7 @@ class CsvTransform:
             return None
         self._form = form = self._form.after(record)
         try:
-            return form.split(record)
+            return form.split(record) or None
         except (UnicodeDecodeError, Error):
             return None
 
@@ -243,13 +243,18 @@ class CsvTransform:
             message = f"the row cannot be read: {describe_malformed(error)}"
             self._reject(record, TransformCode.MALFORMED_ROW, message)
         else:
-            if len(fields) == len(form.headings) or not self._program.columns:
-                entries = form.entries(fields)
-                self._outcome.run_row(self._program, self._row, entries, fields)
-            else:
-                message = f"the row has {len(fields)} fields, the header {len(form.headings)}"
-                problem = TransformProblem(self._row, "", TransformCode.FIELD_COUNT, message)
-                self._outcome.fail([problem], fields)
+            self._process_fields(form, fields)
+
+    def _process_fields(self, form: FileForm, fields: list[str]) -> None:
+        if not fields:
+            return
+        if len(fields) == len(form.headings) or not self._program.columns:
+            entries = form.entries(fields)
+            self._outcome.run_row(self._program, self._row, entries, fields)
+        else:
+            message = f"the row has {len(fields)} fields, the header {len(form.headings)}"
+            problem = TransformProblem(self._row, "", TransformCode.FIELD_COUNT, message)
+            self._outcome.fail([problem], fields)
 
     def _reject(self, record: bytes, code: TransformCode, message: str) -> None:
         """Leave out a row that has no fields; its text stands for the first of them."""

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 
 from penstock.transform.encodings import NAMES, UTF8, encoding_of, first_letter
 from penstock.transform.plan import Column
-from penstock.transform.problems import InputRefused, TransformCode
+from penstock.transform.problems import ERROR_HEADINGS, InputRefused, TransformCode
 
+BLANK: Final = (b"", b"\r")
 BOM: Final = "\ufeff"
 SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical lines"}
 
@@ -20,13 +21,15 @@ class FileForm(NamedTuple):
     """The form of a file: its separator, its headings, and its encoding.
 
     `places` has the place of each column among the headings, None for one that is absent. The
-    encoding is empty until a letter beyond ASCII tells.
+    encoding is empty until a letter beyond ASCII tells. `left_out` is the number of columns in
+    front that are no part of the rows: those of a file of rejected rows.
     """
 
     separator: str = ","
     places: tuple[int | None, ...] = ()
     headings: tuple[str, ...] = ()
     encoding: str = ""
+    left_out: int = 0
 
     def after(self, record: bytes) -> "FileForm":
         """Return the form as it is known after another record."""
@@ -35,8 +38,15 @@ class FileForm(NamedTuple):
         return self._replace(encoding=encoding_of(first_letter(record)))
 
     def split(self, record: bytes) -> list[str]:
-        """Return the fields of a record; raises UnicodeDecodeError and csv.Error."""
-        return split_fields(record.decode(self.encoding or UTF8), self.separator)
+        """Return the fields of a record; raises UnicodeDecodeError and csv.Error.
+
+        There are none in a rejected row's line that only tells of one more problem.
+        """
+        fields = split_fields(record.decode(self.encoding or UTF8), self.separator)
+        if not self.left_out:
+            return fields
+        fields = fields[self.left_out :]
+        return fields if any(fields) else []
 
     def entries(self, fields: Sequence[str]) -> list[str | None]:
         """Return the fields in the order of the columns; absent columns are null."""
@@ -48,7 +58,8 @@ class FileForm(NamedTuple):
 
     def describe(self) -> str:
         """Say for people how the file is read."""
-        return f"{self.encoding_name}, separated by {SEPARATORS[self.separator]}"
+        left_out = ", without the columns of rejected rows" if self.left_out else ""
+        return f"{self.encoding_name}, separated by {SEPARATORS[self.separator]}{left_out}"
 
 
 NO_FORM: Final = FileForm()
@@ -98,14 +109,17 @@ def read_header(
 
     The separator is the one by which most headings name a column: a comma if that does not tell. A
     heading names a column also in other letter case, if it names only this one so. A plan without
-    columns reads nothing of a row, so its files may have any.
+    columns reads nothing of a row, so its files may have any. The columns in front of rejected rows
+    are left out.
     """
     form = NO_FORM.after(record)
     text = _header_text(record, form)
     names = _ColumnNames(columns)
     forms = [(one, _headings(text, one)) for one in SEPARATORS]
     separator, headings = max(forms, key=lambda form: names.count(form[1]))
-    form = form._replace(separator=separator, headings=tuple(headings))
+    left_out = _count_left_out(headings, names)
+    headings = headings[left_out:]
+    form = form._replace(separator=separator, headings=tuple(headings), left_out=left_out)
     if not columns:
         return form
     return form._replace(places=_places(headings, columns, names, ignores_extra=ignores_extra))
@@ -130,6 +144,18 @@ class _ColumnNames:
     def count(self, headings: Sequence[str]) -> int:
         """Count the headings that name a column."""
         return sum(self.find(heading) is not None for heading in headings)
+
+
+def _count_left_out(headings: Sequence[str], names: _ColumnNames) -> int:
+    """Count the columns in front that tell why rows were rejected.
+
+    They are columns of the rows themselves if only they name a parameter.
+    """
+    count = len(ERROR_HEADINGS)
+    if tuple(headings[:count]) != ERROR_HEADINGS:
+        return 0
+    named = {names.find(heading) for heading in ERROR_HEADINGS} - {None}
+    return count if named <= {*map(names.find, headings[count:])} else 0
 
 
 def _places(

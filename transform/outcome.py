@@ -8,10 +8,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from penstock.formula.core.limits import WorkMeter
-from penstock.transform.problems import TransformCode, TransformProblem
+from penstock.transform.problems import ERROR_HEADINGS, TransformCode, TransformProblem
 from penstock.transform.program import Program
-
-ERROR_HEADINGS: Final = ("row", "column", "code", "message")
 
 
 class RowCounts(msgspec.Struct, frozen=True):

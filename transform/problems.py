@@ -38,6 +38,10 @@ class TransformCode(StrEnum):
     GROUP_OUT_OF_REACH = "GROUP_OUT_OF_REACH"
 
 
+ERROR_HEADINGS: Final = ("row", "column", "code", "message")
+"""The columns in front of a file of rejected rows."""
+
+
 class TransformProblem(NamedTuple):
     """The reason why a row is left out; `row` counts from 1 below the header, with blank lines.
 

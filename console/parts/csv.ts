@@ -79,6 +79,9 @@ export function decodeHead(head: Uint8Array): string {
 
 const SEPARATORS = [",", ";", "\t", "|"] as const;
 
+/** The columns in front of a file of rejected rows, which the server leaves out. */
+const REJECTED_COLUMNS = ["row", "column", "code", "message"] as const;
+
 /** Read a file by the separator with which most columns are parameters, as the server does. */
 export function readFile(
   text: string,
@@ -93,7 +96,22 @@ export function readFile(
     (chosen, one) => (known(one) > known(chosen) ? one : chosen),
     first,
   );
-  return readCsv(text, most, best);
+  return rowsOfRejected(readCsv(text, most, best), parameters);
+}
+
+/** The records of a file; those of rejected rows without what tells why they were rejected. */
+function rowsOfRejected(records: string[][], parameters: readonly NamedParameter[]): string[][] {
+  const [header = []] = records;
+  const count = REJECTED_COLUMNS.length;
+  const behind = header.slice(count).map((column) => parameterOf(column, parameters));
+  const isRejected = REJECTED_COLUMNS.every((column, at) => {
+    const parameter = parameterOf(column, parameters);
+    return header[at] === column && (parameter === null || behind.includes(parameter));
+  });
+  if (!isRejected) return records;
+  return records
+    .map((fields) => fields.slice(count))
+    .filter((fields) => fields.some((field) => field !== ""));
 }
 
 /** What is wrong with the header of a file for these parameters, in sentences; none if it fits. */

@@ -68,6 +68,18 @@ test.each([",", ";", "\t", "|"])("a file separated by “%s” is read, in any l
   expect(toRows(records, PARAMETERS)).toEqual([{ activity: "1,5", date: "2/2/21" }]);
 });
 
+test("a file of rejected rows is read without what tells why they were rejected", () => {
+  const text = "row,column,code,message,Date,Activity\n3,activity,C,m,2/2/21,5\n3,date,C,m,,\n";
+  const records = readFile(text, 10, PARAMETERS);
+  expect(headerProblems(records[0] ?? [], PARAMETERS)).toEqual([]);
+  expect(toRows(records, PARAMETERS)).toEqual([{ date: "2/2/21", activity: "5" }]);
+});
+
+test("columns with the names of those of rejected rows stay where only they name a parameter", () => {
+  const text = "row,column,code,message,Date\n1,a,C,m,2/2/21\n";
+  expect(readFile(text, 10, [...PARAMETERS, { key: "code" }])[1]).toHaveLength(5);
+});
+
 test("a heading that two parameters have in other letter case names none of them", () => {
   const parameters = [{ key: "KWH" }, { key: "kwh" }];
   expect(headerProblems(["kWh", "kwh"], parameters)).toContain(

@@ -19,8 +19,7 @@ from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.chunks import regroup_blocks
 from penstock.datastore.objects.port import Files
 from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
-from penstock.transform.csv_transform import BLANK
-from penstock.transform.header import FileForm, columns_by_heading, read_header
+from penstock.transform.header import BLANK, FileForm, columns_by_heading, read_header
 from penstock.transform.plan import TransformPlan
 
 BLOCK: Final = 256 * 1024
@@ -137,6 +136,8 @@ class _RowFinder:
             self._row += 1
             self._form = self._form.after(record)
             if record in BLANK or self._row in self._rejected:
+                continue
+            if self._form.left_out and not self._form.split(record):
                 continue
             self._left -= 1
             if not self._left:

@@ -33,6 +33,16 @@ class Debtor(Account):
 
 
 @on_sqlite
+async def test_a_row_of_corrected_rejected_rows_is_explained(store: Store) -> None:
+    await create_groups(store)
+    pipeline = await pipeline_in(store, transformer=TWO_STEPS)
+    data = b"row,column,code,message,x\n7,x,C,m,1\n7,y,C,m,\n9,x,C,m,5\n"
+    made = await finished_execution(store, pipeline, data)
+    explained = await store.open_session(ANN, Debtor()).executions.explaining.of_output(made, 2)
+    assert explained.input == (3, {"x": "5"})
+
+
+@on_sqlite
 async def test_a_row_far_below_is_explained_on_credit_and_the_next_one_refused(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
