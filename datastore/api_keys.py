@@ -15,7 +15,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.group_identity import nearest_group, read_identities
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, NotPermitted
-from penstock.datastore.history.rows import Action, entry_about, group_writes
+from penstock.datastore.history.rows import Action, entry_about, group_writes, role_words
 from penstock.datastore.records import ApiKey, GroupRole
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors
 from penstock.datastore.table.commit import Write, commit
@@ -198,9 +198,8 @@ class ApiKeys:
         """The entries in the audit trails of the groups at which the key has roles."""
         action = Action.API_KEY_CREATED if created else Action.API_KEY_REVOKED
         key = _key_record(item)
-        roles = tuple(f"{each.group}={each.role.name}" for each in key.roles)
         entry = entry_about(self.access, action, key.name, "api key")
-        entry = msgspec.structs.replace(entry, subject_id=key.id, roles=roles)
+        entry = msgspec.structs.replace(entry, subject_id=key.id, roles=role_words(key.roles))
         return group_writes(self.access, entry, [each.group for each in key.roles])
 
     def _item(self, text: KeyText) -> Item:

@@ -2,13 +2,21 @@
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from penstock.datastore.access.access import Access
-from penstock.datastore.history.rows import OF_GROUP, OF_RESOURCE, HistoryEntry, entry_from
+from penstock.datastore.history.rows import (
+    OF_GROUP,
+    OF_RESOURCE,
+    HistoryEntry,
+    entry_from,
+    group_of_role,
+)
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.layout import HISTORY
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
-from penstock.datastore.table.port import Key, Query, Range
+from penstock.datastore.table.port import Attributes, Key, Query, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +54,11 @@ class History:
             descending=not window.backward,
             limit=window.size + 1,
         )
-        found = await read_records(self.access.table, query, entry_from)
+        found = await read_records(self.access.table, query, self._entry_from)
         return make_slice(found.records, window, lambda entry: entry.id, more=found.more)
+
+    def _entry_from(self, row: Attributes) -> HistoryEntry:
+        """Read an entry; a key may have roles at groups that the reader does not see."""
+        entry = entry_from(row)
+        seen = (role for role in entry.roles if self.access.caller.sees(group_of_role(role)))
+        return replace(entry, roles=tuple(seen))

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.records import Resource, StoredRecord
+from penstock.datastore.records import GroupRole, Resource, StoredRecord
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import attributes_of, load
@@ -115,6 +115,16 @@ def _writes(access: Access, entry: HistoryEntry, trails: Sequence[tuple[str, str
     attributes = attributes_of(entry)
     rows = (HISTORY.item(kind=kind, of=of, entry=entry.id) for kind, of in trails)
     return [Write(Put({**row, **attributes, TTL: expires})) for row in rows]
+
+
+def role_words(roles: Iterable[GroupRole]) -> tuple[str, ...]:
+    """Write the roles of a key as entries keep them: `group=ROLE`."""
+    return tuple(f"{each.group}={each.role.name}" for each in roles)
+
+
+def group_of_role(words: str) -> GroupPath:
+    """The group of a role as entries keep it."""
+    return GroupPath(words.rpartition("=")[0])
 
 
 def entry_from(row: Attributes) -> HistoryEntry:

@@ -62,7 +62,8 @@ class HistoryEntry:
         description="The number of the version that got the label; null for other entries."
     )
     roles: list[str] = strawberry.field(
-        description="The roles of an API key as `group=ROLE`; empty for other entries."
+        description="The roles of an API key as `group=ROLE`, at groups on one line with yours; "
+        "empty for other entries."
     )
 
 

@@ -109,6 +109,28 @@ async def test_keys_are_in_the_trails_of_their_groups_without_their_secret(store
 
 
 @on_sqlite
+@pytest.mark.parametrize(
+    ("reader", "group", "seen"),
+    [
+        (Caller("a", {USA: Role.ADMIN}), USA, ("/usa/northwest=READER", "/usa=READER")),
+        (Caller("b", {EU: Role.ADMIN}), EU, ("/eu=ADMIN",)),
+        (Caller("c", {NORTHWEST: Role.ADMIN}), NORTHWEST, ("/usa/northwest=READER", "/usa=READER")),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+async def test_an_administrator_reads_the_roles_of_a_key_only_on_their_own_lines(
+    store: Store, reader: Caller, group: GroupPath, seen: tuple[str, ...]
+) -> None:
+    await create_groups(store)
+    expires = (store.clock.now() + timedelta(days=1)).isoformat()
+    roles = [GroupRole(group=path, role=Role.READER) for path in (USA, NORTHWEST)]
+    roles.append(GroupRole(group=EU, role=Role.ADMIN))
+    await session_of(store).api_keys.create("robot", roles, expires)
+    (entry,) = await walk(partial(store.open_session(reader).history.of_group, group), 1)
+    assert sorted(entry.roles) == sorted(seen)
+
+
+@on_sqlite
 async def test_only_administrators_of_the_group_read_a_trail(store: Store) -> None:
     made = await make(await create_groups(store), USA, "Smelt")
     await session_of(store).pipelines.writing.grant(made.id, EU)
