@@ -10,13 +10,12 @@ from typing import Any, ClassVar, Final, NamedTuple
 from aiobotocore.httpsession import AIOHTTPSession
 from aiohttp import ClientPayloadError, ClientResponse, DummyCookieJar
 
+from penstock.datastore.aws_markup import find_excess
+
 MAX_LIST_BYTES: Final = 4 * 1024 * 1024
 """More than a page of 1,000 keys, each of 1,024 bytes and escaped, has."""
 
 MAX_ERROR_BYTES: Final = 64 * 1024
-MAX_MARKUP: Final = 30_000
-"""The most `<` of an answer: those of a page of 1,000 keys are some 16,000."""
-
 MAX_INTERIM: Final = 3
 """The most answers of status 1xx before an answer; S3 sends at most one."""
 
@@ -58,7 +57,7 @@ class BoundedResponse(ClientResponse):
 
     most_bytes: ClassVar[int] = MAX_LIST_BYTES
     most_error_bytes: ClassVar[int] = MAX_ERROR_BYTES
-    most_markup: ClassVar[int] = MAX_MARKUP
+    is_markup: ClassVar[bool] = True
 
     async def start(self, connection: Any) -> ClientResponse:
         """Read the head, behind a few interim answers; the library would read them without end."""
@@ -87,8 +86,8 @@ class BoundedResponse(ClientResponse):
             if size > most:
                 raise ClientPayloadError(f"the answer has more than {most} bytes")
         body = b"".join(blocks)
-        if body.count(b"<") > self.most_markup:
-            raise ClientPayloadError("the answer has too many elements")
+        if self.is_markup and (excess := find_excess(body)):
+            raise ClientPayloadError(f"the answer has too many {excess}")
         return body
 
 

@@ -11,6 +11,7 @@ from aiobotocore.session import AioSession
 from botocore.loaders import Loader, create_loader
 
 from penstock.datastore.aws_answers import DirectSession
+from penstock.datastore.aws_markup import parse_time
 
 _WARMED_SERVICES: Final[set[str]] = set()
 _SESSION_VARIABLES: Final = {"region": ("region", ["AWS_REGION", "AWS_DEFAULT_REGION"], None, None)}
@@ -36,6 +37,9 @@ def shared_loader_session() -> AioSession:
     """Make a botocore session that shares the descriptions of AWS's services with all others."""
     session = AioSession(session_vars=_SESSION_VARIABLES)
     session.register_component("data_loader", _loader(session.get_config_variable("data_path")))
+    session.get_component("response_parser_factory").set_parser_defaults(
+        timestamp_parser=parse_time
+    )
     return session
 
 

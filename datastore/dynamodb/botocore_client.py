@@ -25,7 +25,8 @@ STREAMED_BYTES = 2**20
 class TableResponse(BoundedResponse):
     """An answer of DynamoDB, which may have whole pages of items, also in an error."""
 
-    most_bytes = most_error_bytes = most_markup = MAX_BODY_BYTES
+    most_bytes = most_error_bytes = MAX_BODY_BYTES
+    is_markup = False
 
 
 class TableSession(DirectSession):

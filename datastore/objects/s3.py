@@ -277,6 +277,9 @@ class S3Files:
             ]
             check_progress(last, [entry.key for entry in found], more=more)
             entries += found
+            if more:
+                # A page takes the event loop some milliseconds, and the next one follows at once.
+                await asyncio.sleep(self._patience.page_rest)
         return tuple(entries)
 
     async def list_folders(

@@ -11,15 +11,19 @@ CONNECT_SECONDS = 1.0
 
 
 class Patience(NamedTuple):
-    """The limits of one call: its seconds with all attempts, those of one answer, the attempts."""
+    """The limits of one call: its seconds with all attempts, those of one answer, the attempts.
+
+    `page_rest` are the seconds of rest behind a page of a list that goes on.
+    """
 
     call_seconds: float
     answer_seconds: float
     attempts: int | None = None
+    page_rest: float = 0.0
 
 
 OWN_PATIENCE = Patience(30.0, 10.0)
-USER_PATIENCE = Patience(8.0, 4.0, 2)
+USER_PATIENCE = Patience(8.0, 4.0, 2, page_rest=0.25)
 
 
 class BucketLocation(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore import aws_answers
+from penstock.datastore import aws_answers, aws_markup
 from penstock.datastore.audio import import_job, user_buckets
 from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.jobs.jobs import Job, JobState, find_jobs
@@ -39,8 +39,9 @@ def listing(entries: str) -> bytes:
     return f"<ListBucketResult>{words}{entries}</ListBucketResult>".encode()
 
 
-def entry(key: str, size: str = "5") -> str:
-    return f'<Contents><Key>{key}</Key><ETag>"e"</ETag><Size>{size}</Size></Contents>'
+def entry(key: str, size: str = "5", time: str = "2026-01-01T00:00:00.000Z") -> str:
+    facts = f'<ETag>"e"</ETag><Size>{size}</Size><LastModified>{time}</LastModified>'
+    return f"<Contents><Key>{key}</Key>{facts}</Contents>"
 
 
 HEAD = {
@@ -48,13 +49,17 @@ HEAD = {
     "last-modified": "Thu, 01 Jan 2026 00:00:00 GMT",
     "content-type": "audio/mpeg",
 }
-MANY = aws_answers.MAX_MARKUP
+MANY = aws_markup.MAX_MARKUP
 LISTS = {
     "more keys than asked for": Answer(
         200, listing("".join(entry(f"{number:04}") for number in range(1_001)))
     ),
     "elements without end": Answer(200, listing("<a/>" * MANY)),
     "a deep tree": Answer(200, b"<a>" * MANY),
+    "attributes without end": Answer(200, b"<ListBucketResult" + b' a=""' * MANY + b"/>"),
+    "references without end": Answer(200, listing(entry("&amp;" * MANY))),
+    "lines without end": Answer(200, listing("\n" * (MANY + 1))),
+    "a time of 1,000 letters": Answer(200, listing(entry("a", time="a" * 1_000))),
     "a deep error": Answer(400, b"<a>" * MANY),
     "a long error": Answer(400, b" " * (aws_answers.MAX_ERROR_BYTES + 1)),
     "a size that is no number": Answer(200, listing(entry("a", "x"))),

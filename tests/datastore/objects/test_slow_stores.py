@@ -1,5 +1,6 @@
-"""A store that sends a file byte by byte is given up, and one that is read slowly is not."""
+"""A store that sends byte by byte is given up, and a list rests behind each of its pages."""
 
+import asyncio
 from contextlib import AsyncExitStack
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ from penstock.datastore.errors import Unavailable
 from penstock.datastore.objects import s3
 from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.objects.s3_client import Patience
-from tests.support.loop_clock import pass_time
+from tests.support.loop_clock import LONG, let_tasks_run, pass_time
 
 
 class SlowBody:
@@ -64,3 +65,30 @@ async def test_a_file_may_come_slowly_and_be_read_more_slowly() -> None:
         await pass_time(1_000.0)
         total += len(chunk)
     assert total == 40 * size
+
+
+class ShortPages:
+    """A client of S3 whose bucket has four files, of which each page lists one."""
+
+    def __init__(self) -> None:
+        self.began = list[float]()
+
+    async def list_objects_v2(self, **_: object) -> dict[str, Any]:
+        self.began.append(asyncio.get_running_loop().time())
+        number = len(self.began)
+        file = {"Key": str(number), "Size": 1, "ETag": "e"}
+        return {"IsTruncated": number < 4, "Contents": [file]}
+
+
+async def test_a_list_rests_behind_each_page_that_goes_on() -> None:
+    client = ShortPages()
+    patience = Patience(LONG, LONG, page_rest=LONG)
+    await pass_time(0)
+    began = asyncio.get_running_loop().time()
+    listing = asyncio.create_task(S3Files("b", client, AsyncExitStack(), patience).list(""))
+    for pages in (1, 2, 3):
+        await let_tasks_run()
+        assert len(client.began) == pages
+        await pass_time(LONG)
+    assert await listing == ("1", "2", "3", "4")
+    assert client.began[-1] - began >= 3 * LONG
