@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.datastore.errors import NotFound, NotPermitted, blame_field
+from penstock.datastore.executions.access import sees_whole_files
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.lists.group_listing import GroupExecutions
 from penstock.datastore.executions.lists.listing import ExecutionFilter
@@ -19,7 +20,7 @@ from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import prime_page
 from penstock.resolvers.resources import TagPage
-from penstock.transform.outcome import RowCounts
+from penstock.transform.outcome import RejectionCount, RowCounts
 
 _KINDS = {kind.letter: kind for kind in KINDS}
 
@@ -75,6 +76,11 @@ async def reused_execution(context: Context, execution: Execution) -> Execution 
         return await context.loaders.executions.load(execution.copied_from)
     except NotFound:
         return None
+
+
+def visible_rejections(context: Context, execution: Execution) -> tuple[RejectionCount, ...] | None:
+    """The reasons of rejected rows, for whoever may read these rows."""
+    return execution.rejections if sees_whole_files(context.caller, execution) else None
 
 
 async def visible_pins(context: Context, execution: Execution) -> list[Pin]:

@@ -1,8 +1,10 @@
 """The results of rows: CSV output for those that succeed, CSV errors for the others."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from csv import writer
 from io import StringIO
+from itertools import chain
 from typing import Final, NamedTuple
 
 import msgspec
@@ -26,6 +28,22 @@ class RowCounts(msgspec.Struct, frozen=True):
         return RowCounts(*(one + another for one, another in pairs))
 
 
+class RejectionCount(NamedTuple):
+    """The number of rows whose first problem has this code, in this column."""
+
+    code: str
+    column: str
+    rows: int
+
+
+def sum_rejections(*counted: Iterable[RejectionCount]) -> tuple[RejectionCount, ...]:
+    """Add up the rows of equal reasons; these are in the order of the first row of each."""
+    found = Counter[tuple[str, str]]()
+    for code, column, rows in chain(*counted):
+        found[code, column] += rows
+    return tuple(RejectionCount(*reason, rows) for reason, rows in found.items())
+
+
 class OutputChunk(NamedTuple):
     """More bytes of the output file and of the errors file."""
 
@@ -42,12 +60,14 @@ NO_OUTPUT: Final = OutputChunk()
 class TransformEnding(msgspec.Struct, frozen=True):
     """The end of a transform: its counts, and the refusal if the input could not be used.
 
-    `read_as` says for people how a file was read.
+    `read_as` says for people how a file was read. `rejections` has the reasons of the failed rows;
+    there are no more of them than codes of columns.
     """
 
     counts: RowCounts
     refusal: TransformProblem | None = None
     read_as: str | None = None
+    rejections: tuple[RejectionCount, ...] = ()
 
     @property
     def succeeded(self) -> bool:
@@ -108,6 +128,7 @@ class RowRunner:
         "_max_failed",
         "_meter",
         "_problems",
+        "_rejections",
         "_succeeded",
         "_waiting",
         "_written",
@@ -124,6 +145,7 @@ class RowRunner:
         self._cells: list[Sequence[str]] = []
         self._problems: list[Sequence[object]] = []
         self._kept: list[OutputChunk] = []
+        self._rejections = Counter[tuple[str, str]]()
         self._succeeded = self._failed = self._written = self._kept_bytes = self._waiting = 0
 
     @property
@@ -135,7 +157,8 @@ class RowRunner:
         """Return the counts so far and the refusal, if there is one."""
         rows = self._succeeded + self._failed
         counts = RowCounts(rows, self._succeeded, self._failed, bytes_read, self._written)
-        return TransformEnding(counts, self.refusal)
+        rejections = (RejectionCount(*one, rows) for one, rows in self._rejections.items())
+        return TransformEnding(counts, self.refusal, rejections=tuple(rejections))
 
     def run_row(
         self, program: Program, row: int, entries: Sequence[object], fields: Sequence[str]
@@ -159,6 +182,7 @@ class RowRunner:
         nothing = ("",) * len(fields)
         self._problems.append((*problems[0], *fields))
         self._problems += [(*problem, *nothing) for problem in problems[1:]]
+        self._rejections[problems[0].code, problems[0].column] += 1
         self._failed += 1
         width = len(fields) * (len(problems) - 1)
         self._keep(sum(len(one.message) for one in problems) + sum(map(len, fields)) + width)

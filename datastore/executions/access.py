@@ -113,11 +113,17 @@ def require_whole_files(caller: Caller, execution: Execution) -> None:
 
     Its creator brought these rows.
     """
+    if not sees_whole_files(caller, execution):
+        words = f"These hold rows of all groups, and need the role READER at {execution.owner}."
+        raise NotPermitted(words)
+
+
+def sees_whole_files(caller: Caller, execution: Execution) -> bool:
+    """Whether a caller may read the files of an execution, and what is told of their rows."""
     owner = execution.owner
     if not execution.rows_by_group or owner is None or execution.created_by == caller.user_id:
-        return
-    if not caller.has_role(Role.READER, owner):
-        raise NotPermitted(f"These hold rows of all groups, and need the role READER at {owner}.")
+        return True
+    return caller.has_role(Role.READER, owner)
 
 
 async def require_full_view(access: Access, pins: Iterable[Pin]) -> None:

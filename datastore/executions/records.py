@@ -1,8 +1,10 @@
 """The records of executions, and the limits that an operator sets for them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -11,10 +13,19 @@ from penstock.datastore.objects.port import OBJECT_BYTES
 from penstock.datastore.records import StoredRecord, Tag
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.work_reports import WatchExecution, ignore_report
-from penstock.transform.outcome import RowCounts
+from penstock.transform.outcome import RejectionCount, RowCounts
 
 LONGEST_ESTIMATE: Final = 2**31 - 1
 """The largest number of seconds that an estimate may have, which GraphQL can send."""
+
+
+MOST_REJECTIONS: Final = 10
+"""The most reasons of rejected rows that an execution keeps."""
+
+
+def keep_commonest(rejections: Iterable[RejectionCount]) -> tuple[RejectionCount, ...]:
+    """The reasons of most rows, the commonest first."""
+    return tuple(sorted(rejections, key=attrgetter("rows"), reverse=True)[:MOST_REJECTIONS])
 
 
 class ExecutionState(StrEnum):
@@ -84,7 +95,9 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     its files have a place of their own: that of a worker elsewhere, or not the first of a server.
     `granted_through` are the groups by whose grants its creator may run the pipeline, none if by a
     role at the owner group; `api_key` is the id of the key that created it. A retry by its creator
-    notes both anew; executions of earlier releases have none.
+    notes both anew; executions of earlier releases have none. `rejections` are the commonest
+    reasons of its rejected rows; None before its end, and for those of earlier releases and of
+    workers elsewhere.
     """
 
     id: str
@@ -144,6 +157,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     placed: int | None = None
     granted_through: tuple[GroupPath, ...] = ()
     api_key: str | None = None
+    rejections: tuple[RejectionCount, ...] | None = None
 
     @property
     def seconds_at_work(self) -> float | None:

@@ -32,7 +32,12 @@ from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.attempts import ExecutionAttempt, ExecutionInput
 from penstock.schema.executions.events import ExecutionEvent
 from penstock.schema.executions.inline_results import InlineResults, inline_results
-from penstock.schema.executions.progress import ExecutionProgress, current_progress
+from penstock.schema.executions.progress import (
+    ExecutionProgress,
+    RejectionCount,
+    current_progress,
+    rejection_counts,
+)
 from penstock.schema.executions.row_explanations import RowExplanation, show_row
 from penstock.schema.executions.states import ExecutionMode, ExecutionState, OutputFormat
 
@@ -184,6 +189,18 @@ class Execution(Node):
     @staticmethod
     def progress(execution: strawberry.Parent[records.Execution]) -> ExecutionProgress | None:
         return None if execution.ready_at is None else current_progress(execution)
+
+    @strawberry.field(
+        description="The reasons for which most rows were rejected, at most ten and the commonest "
+        "first, with their numbers of rows. Null before the end, for a caller who may not read the "
+        "rejected rows, and for executions of earlier releases and of workers elsewhere."
+    )
+    @reads_attributes({"Execution": ("rejections", "rows_by_group", "owner", "created_by")})
+    @staticmethod
+    def rejections(
+        execution: strawberry.Parent[records.Execution], info: Info
+    ) -> list[RejectionCount] | None:
+        return rejection_counts(executions.visible_rejections(info.context, execution))
 
     @strawberry.field(graphql_type=ExecutionInput, description="The input of the execution.")
     @reads_attributes({"Execution": ("input_name", "ready_at", "bytes_total", "read_as")})

@@ -1,9 +1,15 @@
-"""The progress of an execution: counts, speed and the time that is left."""
+"""The progress of an execution: counts, speed, the time that is left, and reasons of rejections."""
+
+from collections.abc import Iterable
 
 import strawberry
 
 from penstock.datastore.executions import records
+from penstock.datastore.executions.rows import MAX_CODE_LENGTH
+from penstock.datastore.formulas.transformers import MAX_LABEL
 from penstock.schema.core.scalars import Long
+from penstock.schema.core.text_bounds import text_metadata
+from penstock.transform import outcome
 
 
 @strawberry.type(
@@ -39,6 +45,20 @@ class ExecutionProgress:
     )
 
 
+@strawberry.type(description="The number of rows that were rejected for one reason.")
+class RejectionCount:
+    code: str = strawberry.field(
+        metadata=text_metadata(MAX_CODE_LENGTH),
+        description="The code of the first problem of each row, for programs.",
+    )
+    column: str | None = strawberry.field(
+        metadata=text_metadata(MAX_LABEL),
+        description="The parameter or output that has the problem; null if it concerns the whole "
+        "row.",
+    )
+    rows: Long = strawberry.field(description="The number of rows.")
+
+
 def current_progress(execution: records.Execution) -> ExecutionProgress:
     counts, seconds = execution.counts, execution.seconds_at_work
     left = execution.seconds_left
@@ -54,3 +74,14 @@ def current_progress(execution: records.Execution) -> ExecutionProgress:
         rows_per_second=counts.rows / seconds if seconds and not execution.copied_from else None,
         eta_seconds=eta,
     )
+
+
+def rejection_counts(
+    found: Iterable[outcome.RejectionCount] | None,
+) -> list[RejectionCount] | None:
+    if found is None:
+        return None
+    return [
+        RejectionCount(code=code, column=column or None, rows=Long(rows))
+        for code, column, rows in found
+    ]

@@ -3,7 +3,12 @@
 from msgspec.structs import replace
 
 from penstock.datastore.executions.workers.row_engine import STEP_BYTES, RowTask
-from penstock.transform.outcome import RowCounts, TransformEnding
+from penstock.transform.outcome import (
+    RejectionCount,
+    RowCounts,
+    TransformEnding,
+    sum_rejections,
+)
 
 
 class JoinedCounts:
@@ -12,6 +17,7 @@ class JoinedCounts:
     def __init__(self, task: RowTask) -> None:
         self._task = task
         self.counts = RowCounts()
+        self._rejections: tuple[RejectionCount, ...] = ()
 
     def ends_execution(self, part: TransformEnding) -> bool:
         """Whether the execution ends within a part that was transformed by itself."""
@@ -28,8 +34,10 @@ class JoinedCounts:
         if part.refusal is not None:
             read = -(-counts.bytes_read // STEP_BYTES) * STEP_BYTES
             counts = replace(counts, bytes_read=min(read, self._task.size))
-        return TransformEnding(counts, part.refusal, part.read_as)
+        rejections = sum_rejections(self._rejections, part.rejections)
+        return TransformEnding(counts, part.refusal, part.read_as, rejections)
 
     def add(self, part: TransformEnding) -> None:
         """Add the counts of a part that was transformed to its end."""
         self.counts += part.counts
+        self._rejections = sum_rejections(self._rejections, part.rejections)

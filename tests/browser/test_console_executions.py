@@ -178,6 +178,8 @@ async def test_an_execution_shows_its_pins_and_gives_its_files(visit: Visit) -> 
     assert got["Output"].splitlines() == ["co2e", "48.28032"]
     await page.get_by_role("link", name="1 row rejected").press("Enter")
     await expect(page.get_by_role("heading", name="Rejected rows")).to_be_focused()
+    reason = page.get_by_role("region", name="Reasons of rejected rows").get_by_role("row").nth(1)
+    await expect(reason).to_contain_text(re.compile("^1.*miles.*INVALID_INPUT"))
     rejected = got["Rejected rows"].splitlines()
     assert len(rejected) == 2
     assert rejected[1].startswith("2,miles,INVALID_INPUT,")

@@ -147,6 +147,7 @@ MADE_HERE = {
     "PageInfo",
     "PipelineEvent",
     "Problem",
+    "RejectionCount",
     "RowExplanation",
     "Setting",
     "SignedUrl",

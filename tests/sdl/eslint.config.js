@@ -64,6 +64,7 @@ const VALUES = [
   "Quota",
   "RowExplanation",
   "RowKeeping",
+  "RejectionCount",
   "RowProblem",
   "RetryRules",
   "RunCount",

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from penstock.transform.outcome import sum_rejections
 from penstock.transform.plan import Column, FormulaStep, TransformPlan
 from tests.transform.sample_files import ERRORS, NUMBER, OUTPUT, STRING, TRIPS, errors, rows, run
 
@@ -76,3 +77,19 @@ def test_a_plan_without_columns_leaves_the_four_out_too() -> None:
     plan = TransformPlan(columns=(), steps=(FormulaStep("1 / 0", "one", NUMBER),))
     _, wrong, _ = run(b"a,b\n1,2\n3,4\n", plan)
     assert run(wrong.encode(), plan)[1] == wrong
+
+
+def test_rejected_rows_are_counted_by_the_reason_of_their_first_problem() -> None:
+    data = rows("x,a", "1", "1,gas", "y,b", '2,"a"b')
+    ending = run(data)[2]
+    assert ending.rejections == (
+        ("INVALID_INPUT", "distance", 2),
+        ("FIELD_COUNT", "", 1),
+        ("MALFORMED_ROW", "", 1),
+    )
+    assert sum(one.rows for one in ending.rejections) == ending.counts.failed
+
+
+def test_the_reasons_of_parts_are_added_in_the_order_of_the_rows() -> None:
+    one, other = (run(rows(*lines))[2].rejections for lines in (["1", "x,a"], ["y,a", '2,"a"b']))
+    assert sum_rejections(one, other) == run(rows("1", "x,a", "y,a", '2,"a"b'))[2].rejections

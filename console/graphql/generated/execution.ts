@@ -17,14 +17,14 @@ import type {
 } from "./types";
 
 export const ExecutionDetails: Operation<ExecutionDetailsQuery, ExecutionDetailsQueryVariables> = {
-  id: "05801fde4de8ea0d70a8637bffd9d5df1d478beefb8f25481455dd9d2021a4f5",
+  id: "95f418d03aa39c19f002f3eb03edc0050cef5bab58caf6ad133ab7cd7eb5bdc5",
   name: "ExecutionDetails",
 };
 export const ExecutionLive: Operation<
   ExecutionLiveSubscription,
   ExecutionLiveSubscriptionVariables
 > = {
-  id: "76361a0cbde14cb4313bbc528cf610f651376c0f2263296153d0dedea790486f",
+  id: "1635403338141d5aee3196141bc80cf48a16ebf830d5b831813c5a335994d8e4",
   name: "ExecutionLive",
 };
 export const PinnedTransforms: Operation<PinnedTransformsQuery, PinnedTransformsQueryVariables> = {

@@ -3559,6 +3559,7 @@ export type ExecutionFactsFragment = {
     rowsPerSecond: number | null;
     etaSeconds: number | null;
   } | null;
+  rejections: Array<{ code: string; column: string | null; rows: string | number }> | null;
   pipeline: {
     id: string;
     name: string;
@@ -3634,6 +3635,7 @@ export type ExecutionDetailsQuery = {
       rowsPerSecond: number | null;
       etaSeconds: number | null;
     } | null;
+    rejections: Array<{ code: string; column: string | null; rows: string | number }> | null;
     pipeline: {
       id: string;
       name: string;
@@ -3681,6 +3683,7 @@ export type ExecutionLiveSubscription = {
       rowsPerSecond: number | null;
       etaSeconds: number | null;
     } | null;
+    rejections: Array<{ code: string; column: string | null; rows: string | number }> | null;
     pipeline: {
       id: string;
       name: string;

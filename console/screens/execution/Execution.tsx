@@ -124,6 +124,7 @@ function Shown({ execution }: { execution: Details }) {
       {hasRejected(execution) && execution.errorsDownload?.url ? (
         <RejectedRows
           url={execution.errorsDownload.url}
+          reasons={execution.rejections ?? []}
           pipeline={pipeline.id}
           version={execution.pipelineVersion}
           at={execution.createdAt}

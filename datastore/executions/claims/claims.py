@@ -138,6 +138,7 @@ class Claims:
             held_until=held_until,
             heartbeat_at=iso_timestamp(now),
             listed=execution.owner is not None,
+            rejections=None,
         )
         claimed = with_counted_files(with_counts(claimed, RowCounts()))
         waited = execution.state is ExecutionState.WAITING

@@ -36,6 +36,7 @@ from penstock.datastore.executions.records import (
     ExecutionRules,
     ExecutionState,
     OutputFormat,
+    keep_commonest,
 )
 from penstock.datastore.executions.workers.row_engine import (
     RowEngine,
@@ -60,7 +61,7 @@ from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import Table
 from penstock.datastore.text import encode_global_id
-from penstock.transform.outcome import RowCounts, TransformEnding, csv_lines
+from penstock.transform.outcome import RejectionCount, RowCounts, TransformEnding, csv_lines
 from penstock.transform.plan import DatasetSink, TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.row_identity import RowIdentity
@@ -109,7 +110,8 @@ class ExecutionRunner:
     """One execution that this process has claimed; `counts` is its progress.
 
     `result_bytes` is the size of what it stored as the result; None while it stored nothing.
-    `read_as` says how the file was read, which was `converted` first if it was no CSV.
+    `read_as` says how the file was read, which was `converted` first if it was no CSV. `rejections`
+    are the commonest reasons of rows that failed.
     """
 
     table: Table
@@ -124,6 +126,7 @@ class ExecutionRunner:
     counts: RowCounts = field(default_factory=RowCounts)
     result_bytes: int | None = None
     read_as: str | None = None
+    rejections: tuple[RejectionCount, ...] | None = ()
     converted: ConvertedInput | None = None
     cuts: OutputCuts = field(default_factory=lambda: OutputCuts(0))
 
@@ -180,6 +183,7 @@ class ExecutionRunner:
     async def _end_as_copy(self, done: Execution, plan: TransformPlan, digest: str) -> None:
         """End the execution with the result of an earlier one that did the same work."""
         self.counts, self.read_as = done.counts, done.read_as
+        self.rejections = done.rejections
         found = done.result_bytes
         self.result_bytes = done.bytes_written if found is None else found
         # As callers know it: the API and the command line take no other form.
@@ -222,6 +226,7 @@ class ExecutionRunner:
             async with aclosing(self.engine.steps(self.files, task)) as steps:
                 async for written, ending in steps:
                     self.counts, self.read_as = ending.counts, ending.read_as
+                    self.rejections = keep_commonest(ending.rejections)
                     if self.counts.bytes_written > self.rules.max_bytes:
                         await self._fail_for_size()
                         return
@@ -364,6 +369,7 @@ class ExecutionRunner:
             message=facts.message,
             copied_from=facts.copied_from,
             read_as=read_as,
+            rejections=self.rejections,
         )
         if self.result_bytes is not None:
             final = replace(final, result_bytes=self.result_bytes)

@@ -1,15 +1,17 @@
 """The results of an execution: what is said of them, and the files to which they are saved."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from penstock.datastore.text import say_count
 from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
+from penstock.server.commands.client.listings import format_value
 from penstock.server.commands.client.run_files import STANDARD
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 
 RESULT = """query($id: ID!) { execution(id: $id) { id state stateMessage outputFormat
-  progress { rowsRead rowsSucceeded rowsFailed }
+  progress { rowsRead rowsSucceeded rowsFailed } rejections { code column rows }
   outputDownload { status url } errorsDownload { status url } } }"""
 COUNTS = ("rowsRead", "rowsSucceeded", "rowsFailed")
 NOUNS = {"output": "the output", "errors": "the rejected rows"}
@@ -58,9 +60,11 @@ def describe_results(execution: Any, output: Path | None, errors: Path | None) -
     state, message = execution["state"], execution["stateMessage"]
     lines = [
         f"{state.lower()}: {say_count(counts['rowsRead'], 'row')}, "
-        f"{counts['rowsSucceeded']} succeeded, {counts['rowsFailed']} failed"
+        f"{counts['rowsSucceeded']} succeeded, {counts['rowsFailed']} failed",
+        *_list_rejections(execution["rejections"] or [], counts["rowsFailed"]),
     ]
     data = {"id": execution["id"], "state": state, "message": message, **counts}
+    data["rejections"] = execution["rejections"]
     has_succeeded = state == "SUCCESS"
     if message and has_succeeded:
         lines.append(message)
@@ -76,6 +80,15 @@ def describe_results(execution: Any, output: Path | None, errors: Path | None) -
         is_beside_data=output == STANDARD,
         reasons=(message,) if message and not has_succeeded else (),
     )
+
+
+def _list_rejections(rejections: list[Any], failed: int) -> Iterator[str]:
+    """Yield a line for each reason of rejected rows, and one for the rows of rarer reasons."""
+    for one in rejections:
+        yield f"rejected  {format_value(one)}"
+    others = failed - sum(one["rows"] for one in rejections)
+    if rejections and others > 0:
+        yield f"rejected  {say_count(others, 'row')}: for other reasons"
 
 
 def _say_what_is_left(execution: Any, output: Path | None, errors: Path | None) -> list[str]:

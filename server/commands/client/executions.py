@@ -38,7 +38,7 @@ LIST = """query($id: ID!, $states: [ExecutionState!], $first: Int, $after: Strin
 SHOW = """query($id: ID!) { execution(id: $id) {
   id state stateMessage pipeline { name owner } pipelineVersion mode tags { key value }
   createdAt createdBy startedAt finishedAt
-  progress { rowsRead rowsSucceeded rowsFailed } } }"""
+  progress { rowsRead rowsSucceeded rowsFailed } rejections { code column rows } } }"""
 
 _PIPELINE_HELP = "Name or id of the pipeline."
 _ID_HELP = "Id of the execution, as `penstock run` and `penstock executions list` print it."

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
+from penstock.datastore.text import say_count
 from penstock.server.core.command_output import CommandOutput
 
 PAGE = Group("Page", sort_key=1)
@@ -55,14 +56,22 @@ def format_value(value: Any) -> str:
             return " ".join((value or "").split())
         case list():
             return ", ".join(map(format_value, value))
-        case {"key": key, "value": text}:
-            return f"{key}={text}"
-        case {"name": name, "output": output}:
-            return name_input(name, output)
         case dict():
-            return ", ".join(f"{name} {format_value(one)}" for name, one in value.items())
+            return _format_object(value)
         case _:
             return str(value)
+
+
+def _format_object(value: Mapping[str, Any]) -> str:
+    match value:
+        case {"key": key, "value": text}:
+            return f"{key}={text}"
+        case {"code": str() as code, "column": column, "rows": int() as rows}:
+            return f"{say_count(rows, 'row')}: {code}{f' in {column}' if column else ''}"
+        case {"name": name, "output": output}:
+            return name_input(name, output)
+        case _:
+            return ", ".join(f"{name} {format_value(one)}" for name, one in value.items())
 
 
 def name_input(name: str | None, output: str | None) -> str:

@@ -98,6 +98,8 @@ async def test_rows_of_the_owner_are_kept_for_its_contributors_alone(ask: Ask) -
 FILES = """query($id: ID!) { pipeline(id: $id) { executions(first: 1) { nodes {
   results { rows problems { row } } inputDownload { status }
   outputDownload { status } errorsDownload { status } } } } }"""
+REJECTIONS = """query($id: ID!) { pipeline(id: $id) { executions(first: 1) { nodes {
+  rejections { code column rows } } } } }"""
 EXPLAIN = """query($id: ID!) { pipeline(id: $id) { executions(first: 1) { nodes {
   explanation(row: 1) { row } } } } }"""
 
@@ -120,6 +122,16 @@ async def test_the_files_of_an_execution_are_for_those_who_read_all_groups(ask: 
     await run(ask, id, TEXAN, ("t", 9, TX))
     (made,) = (await ask(FILES, {"id": id}, TEXAN)).value["executions"]["nodes"]
     assert [one["name"] for one in made["results"]["rows"]] == ["t"]
+
+
+async def test_reasons_of_rejected_rows_are_told_to_those_who_may_read_them(ask: Ask) -> None:
+    id = await keep_numbers(ask)
+    await run(ask, id, TEXAN, ("x", 9, CA), ("t", 9, TX))
+    for caller in (ROOT, TEXAN):
+        (made,) = (await ask(REJECTIONS, {"id": id}, caller)).value["executions"]["nodes"]
+        assert made == {"rejections": [{"code": "GROUP_OUT_OF_REACH", "column": "at", "rows": 1}]}
+    (made,) = (await ask(REJECTIONS, {"id": id}, READER)).value["executions"]["nodes"]
+    assert made == {"rejections": None}
 
 
 RETRY = """mutation($input: RetryExecutionInput!) { retryExecution(input: $input) { __typename

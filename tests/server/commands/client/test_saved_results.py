@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.server.command_line import run as run_command
+from penstock.server.commands.client.execution_results import describe_results
 from tests.support.penstock_command import Server, client, start_server
 
 pytestmark = pytest.mark.runs_together("lists of the command line")
@@ -69,14 +70,14 @@ def test_a_run_of_standard_input_names_the_command_that_saves_its_rejected_rows(
     printed = capsys.readouterr()
     saved = [Path(f"rows.csv.{name}.csv").read_bytes() for name in ("output", "errors")]
     assert printed.out.encode() == saved[0]
-    ended, copied, hint = printed.err.splitlines()
-    assert ended == ENDED
+    ended, rejected, copied, hint = printed.err.splitlines()
+    assert (ended, rejected) == (ENDED, "rejected  1 row: INVALID_INPUT in activity")
     _, command, end = hint.split("`")
     assert (end, command.endswith(" --errors FILE")) == (" saves the rejected rows.", True)
     words = command.replace("FILE", "later.csv").split()
     assert run_command([*words[1:], "--output", "-"]) == 0
     printed = capsys.readouterr()
-    assert printed.err == f"{ended}\n{copied}\nerrors  later.csv\n"
+    assert printed.err == f"{ended}\n{rejected}\n{copied}\nerrors  later.csv\n"
     assert [printed.out.encode(), Path("later.csv").read_bytes()] == saved
 
 
@@ -92,6 +93,23 @@ def test_an_ended_execution_is_followed_to_its_counts(
     assert run_command(["executions", "follow", id, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["id"], told["state"], told["rowsFailed"]) == (id, "SUCCESS", 1)
+    assert told["rejections"] == [{"code": "INVALID_INPUT", "column": "activity", "rows": 1}]
+    assert run_command(["executions", "show", id]) == 0
+    assert "rejections       1 row: INVALID_INPUT in activity\n" in capsys.readouterr().out
+
+
+def test_rows_that_were_rejected_for_rarer_reasons_are_told_together() -> None:
+    reasons = [{"code": f"CODE_{n}", "column": None, "rows": 20 - n} for n in range(2)]
+    counts = {"rowsRead": 50, "rowsSucceeded": 8, "rowsFailed": 42}
+    execution = {"id": "1", "state": "SUCCESS", "stateMessage": None, "progress": counts}
+    downloads = {"outputDownload": None, "errorsDownload": None}
+    told = describe_results({**execution, **downloads, "rejections": reasons}, None, None)
+    assert told.text.splitlines() == [
+        "success: 50 rows, 8 succeeded, 42 failed",
+        "rejected  20 rows: CODE_0",
+        "rejected  19 rows: CODE_1",
+        "rejected  3 rows: for other reasons",
+    ]
 
 
 def test_a_download_that_cannot_be_leaves_the_file_as_it_is(
