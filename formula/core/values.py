@@ -1,9 +1,9 @@
 """The values of formulas: numbers, text, booleans, null and lists of these."""
 
-import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from enum import IntFlag, StrEnum
+from json.encoder import encode_basestring
 from typing import Final
 
 import msgspec
@@ -123,7 +123,7 @@ def text_of(value: Value) -> str:
 
 
 def _json_of(item: Scalar) -> str:
-    return json.dumps(item, ensure_ascii=False) if isinstance(item, str) else text_of(item)
+    return encode_basestring(item) if isinstance(item, str) else text_of(item)
 
 
 def check_length(text: str) -> str:

@@ -19,6 +19,7 @@ from penstock.formula.core.values import (
 from penstock.formula.functions.regex import Span, regex
 
 _PIECE_COST: Final = 10  # units for a piece of a text that is split
+_ELEMENT_COST: Final = 40  # writing an element of a list as JSON
 _FOLD_COST: Final = 4  # changing the case of a character costs about 4 units
 _SLOW_FOLD_COST: Final = 16  # the same where a text may get longer, character by character
 _COMPARED_AT_ONCE: Final = 40  # characters of a needle that are compared for one unit
@@ -36,6 +37,8 @@ def concat(work: WorkMeter, *parts: Value) -> str:
 def _paid_texts(work: WorkMeter, parts: Sequence[Value]) -> Iterator[str]:
     for part in parts:
         if part is not None:
+            if isinstance(part, tuple):
+                work.spend(_ELEMENT_COST * len(part))
             text = text_of(part)
             work.spend(len(text))
             yield text

@@ -33,6 +33,7 @@ WORST: dict[str, tuple[str, dict[str, Any]]] = {
     "products of many digits": ("MAX(" + ",".join([":n*:m"] * 300) + ")", {"n": "7" * 500, "m": "3" * 500}),
     "numbers of texts": ("MAX(" + ",".join(["NUMBER(:s)"] * 300) + ")", {"s": "9" * 999}),
     "pieces of a text": ("SEARCH(SPLIT(:s, ',')[0], 'x')", {"s": "," * LONG}),
+    "lists as texts": ("SET :l = SPLIT(:s, ',')\nMAX(" + ",".join(["LEN(CONCAT(:l))"] * 12) + ")", {"s": ",a" * 5_000}),
     "characters of a text": ("SEARCH(SPLIT(:s, '')[0], 'x')", {"s": "a" * 10_000}),
     "matches in a text": ("SEARCH(SPLIT(:s, '[,]')[0], 'x')", {"s": "é," * 5_000}),
     "patterns with more states than are kept": ("SEARCH(SPLIT(:s, '.{0,99}.{0,99}z')[0], 'x')", {"s": "😀" * 5_000}),
