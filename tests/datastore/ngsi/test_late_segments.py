@@ -23,7 +23,7 @@ from penstock.datastore.ngsi.segment_notes import OpenSegment
 from penstock.datastore.ngsi.segments.segment_sweep import sweep_segments
 from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import segment_stem
-from penstock.datastore.ngsi.segments.writer import SegmentWriter
+from penstock.datastore.ngsi.segments.writer import IDLE_ROUNDS, SegmentWriter
 from penstock.datastore.ngsi.sink import NotificationSink
 from tests.datastore.ngsi.failing_destinations import FailingDestinations, fail_table
 from tests.datastore.ngsi.sample_sinks import (
@@ -269,6 +269,9 @@ async def test_a_commit_whose_answer_was_lost_is_stored_by_the_same_process(
         assert await accept(sink, "car2", correlator="c") == IntakeResult(0, repeated=True)
         await accept(sink, "car3")
         servers.end_leases()
+        await sink.loader.drain()
+        for _ in range(IDLE_ROUNDS + 2):
+            await sink.renew_leases()
         await store_all(sink)
         counts = await world.recount()
         assert counts == IngestCounts(received=4, persisted=3, duplicates=1, items=6)
