@@ -87,6 +87,7 @@ COMMANDS = {
         "client.run:run": "Run a pipeline of a running server on a file.",
         "client.pipelines:pipelines": "List pipelines, find them by tags, show one.",
         "client.calculations:calculations": "List calculations, find them by tags, show one.",
+        "client.datasets:datasets": "List reference datasets, find them by tags, show one.",
         "client.executions:executions": "List executions, show, follow, save or cancel one.",
         "client.groups:groups": "List groups, show one.",
         "client.metrics:metrics": "List metrics, show one, print its values over time.",

@@ -6,7 +6,13 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
 from penstock.server.commands.client.listings import align_columns
+from penstock.server.commands.client.missed_names import (
+    ask_for_nearest,
+    require_group,
+    suggest_name,
+)
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 
@@ -58,7 +64,7 @@ def explain(
 async def _explain(server: ServerOptions, name: str, given: dict[str, Any]) -> CommandOutput:
     wanted = {key: value for key, value in given.items() if value is not None}
     async with server.client() as client:
-        answer = await client.execute(EVALUATE, input=wanted)
+        answer = await _evaluate(client, name, given["group"], wanted)
         named = {"name": name, "group": given["group"], "version": answer["version"]}
         _check_keys(name, given["rows"][0], await client.execute(PARAMETERS, **named))
     (value,) = answer["values"]
@@ -72,6 +78,21 @@ async def _explain(server: ServerOptions, name: str, given: dict[str, Any]) -> C
     return CommandOutput(text, answer, ExitCode.FAILED if answer["errors"] else ExitCode.OK)
 
 
+async def _evaluate(
+    client: GraphQLClient, name: str, group: str | None, wanted: dict[str, Any]
+) -> Any:
+    """Return the answer about a row; for a name that nothing has, ask for the one that is near."""
+    try:
+        return await client.execute(EVALUATE, input=wanted)
+    except AnsweredError as error:
+        if error.error_code != "NOT_FOUND":
+            raise
+        if group is not None:
+            await require_group(client, group)
+        hint = await suggest_name(client, "calculation", name, group, below=False)
+        raise CommandFailed(f"{error}{hint}") from None
+
+
 def _list_datasets(answer: Any) -> list[str]:
     used = ", ".join(f"{one['name']} (version {one['version']})" for one in answer["datasets"])
     return [f"looked up in {used}"] if used else []
@@ -82,7 +103,8 @@ def _check_keys(name: str, row: dict[str, str], calculation: Any) -> None:
     known = [one["key"] for one in calculation["versionNumbered"]["parameters"]]
     if unknown := [key for key in row if key not in known]:
         words = f"{name} has no parameter {unknown[0]!r}; there are {', '.join(known) or 'none'}."
-        raise CommandFailed(words, code=ExitCode.USAGE)
+        hint = ask_for_nearest(unknown[0], known)
+        raise CommandFailed(f"{words}{hint}", code=ExitCode.USAGE)
 
 
 def _list_parts(answer: Any) -> list[str]:

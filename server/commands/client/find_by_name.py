@@ -1,10 +1,11 @@
 """Finds a resource by its global id or its name, in the groups that the caller sees."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from penstock.datastore.text import say_count
 from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
+from penstock.server.commands.client.kinds import Noun, field_name, type_name
 from penstock.server.commands.client.missed_names import require_group, suggest_name
 from penstock.server.core.command_output import CommandFailed
 
@@ -12,8 +13,6 @@ MOST_GROUPS = 200
 """Most groups in which a name is looked up."""
 
 _NOT_THERE = ("NOT_FOUND", "BAD_USER_INPUT")
-
-Noun: TypeAlias = Literal["pipeline", "calculation", "metric"]
 
 FIND = "query($name: String!, $group: GroupPath) { %sByName(name: $name, group: $group) { id } }"
 NODE = "query($id: ID!) { node(id: $id) { ...on %s { id } } }"
@@ -55,7 +54,7 @@ async def _find_in_group(client: GraphQLClient, noun: Noun, name: str, group: st
 
 async def _find(client: GraphQLClient, noun: Noun, name: str, group: str) -> str | None:
     try:
-        found = await client.execute(FIND % noun, name=name, group=group)
+        found = await client.execute(FIND % field_name(noun), name=name, group=group)
     except AnsweredError as error:
         if error.error_code in _NOT_THERE:
             return None
@@ -65,7 +64,7 @@ async def _find(client: GraphQLClient, noun: Noun, name: str, group: str) -> str
 
 async def _find_by_id(client: GraphQLClient, noun: Noun, id: str) -> str | None:
     # A global id is a name that nothing has.
-    found: Any = await client.execute(NODE % noun.title(), id=id)
+    found: Any = await client.execute(NODE % type_name(noun), id=id)
     return str(found["id"]) if found else None
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from penstock.datastore.text import comparison_form
 from penstock.server.commands.client.graphql_client import GraphQLClient
+from penstock.server.commands.client.kinds import Noun, field_name
 from penstock.server.core.command_output import CommandFailed
 
 GROUP: Final = "query($path: GroupPath!) { group(path: $path) { path } }"
@@ -28,11 +29,11 @@ def missing_group(path: str) -> CommandFailed:
 
 
 async def suggest_name(
-    client: GraphQLClient, noun: str, name: str, group: str, *, below: bool
+    client: GraphQLClient, noun: Noun, name: str, group: str | None, *, below: bool
 ) -> str:
     """Return the question for the name that is meant, of those listed first; else nothing."""
-    found: Any = await client.execute(NAMES % noun, group=group, below=below)
-    return _ask_for_nearest(name, (node["name"] for node in found["nodes"]))
+    found: Any = await client.execute(NAMES % field_name(noun), group=group, below=below)
+    return ask_for_nearest(name, (node["name"] for node in found["nodes"]))
 
 
 async def describe_missing_keys(
@@ -44,13 +45,15 @@ async def describe_missing_keys(
         return []
     known = {comparison_form(node["key"]): node["label"] for node in found["nodes"]}
     return [
-        f"You see no tag {key!r}.{_ask_for_nearest(key, known.values())}"
+        f"You see no tag {key!r}.{ask_for_nearest(key, known.values())}"
         for key in dict.fromkeys(keys)
         if comparison_form(key) not in known
     ]
 
 
-def _ask_for_nearest(name: str, known: Iterable[str]) -> str:
+def ask_for_nearest(name: str, known: Iterable[str]) -> str:
+    """Return the question for the nearest of other names; nothing if none is near."""
     folded = {one.casefold(): one for one in known}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.8)
+    near = [one for one in near if one != name.casefold()]
     return f" Did you mean {folded[near[0]]!r}?" if near else ""

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from penstock.server.commands.client.kinds import TaggedNoun
 from penstock.server.commands.client.listings import FIRST_PAGE, PageOptions
 from penstock.server.commands.client.resource_lists import (
     AllTags,
@@ -12,7 +13,6 @@ from penstock.server.commands.client.resource_lists import (
     Below,
     ListedGroup,
     NoTags,
-    Noun,
     PrintResource,
     SearchedGroup,
     list_resources,
@@ -23,7 +23,7 @@ from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerO
 from penstock.server.core.command_output import CommandOutput
 
 
-def define_commands(noun: Noun, query: str, print_one: PrintResource) -> App:
+def define_commands(noun: TaggedNoun, query: str, print_one: PrintResource) -> App:
     """Define the commands for a kind; `query` reads what is shown of one, by its `$id`."""
     kind = App(name=f"{noun}s", help=f"List {noun}s, find them by tags, show one.")
     listed = f"List the {noun}s of a group: its own, and those that are granted to it."

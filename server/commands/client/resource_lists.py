@@ -1,17 +1,17 @@
-"""The lists of pipelines and calculations that commands print, and one of either kind."""
+"""The lists of resources with tags that commands print, and one of any kind."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
 from penstock.server.commands.client.find_by_name import find_by_name
+from penstock.server.commands.client.kinds import TaggedNoun, field_name, kind_name
 from penstock.server.commands.client.listings import PageOptions, print_page
 from penstock.server.commands.client.missed_names import describe_missing_keys
 from penstock.server.commands.client.server_options import ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 
-Noun: TypeAlias = Literal["pipeline", "calculation"]
 PrintResource: TypeAlias = Callable[[Mapping[str, Any]], CommandOutput]
 
 COLUMNS = {"NAME": "name", "OWNER": "owner", "VERSION": "version", "STATE": "state", "TAGS": "tags"}
@@ -37,7 +37,7 @@ SearchedGroup: TypeAlias = Annotated[str | None, Parameter(help=_FIND_HELP)]
 
 
 async def list_resources(
-    noun: Noun,
+    noun: TaggedNoun,
     server: ServerOptions,
     page: PageOptions,
     *,
@@ -49,17 +49,17 @@ async def list_resources(
     group = group or server.read_profile().group
     async with server.client() as client:
         found = await client.execute(
-            LIST % noun, group=group, below=below, tags=tags, **page.variables()
+            LIST % field_name(noun), group=group, below=below, tags=tags, **page.variables()
         )
         none = [f"No {noun}."]
         if tags and not found["nodes"] and page.after is None:
             keys = [tag["key"] for name in ("all", "any") for tag in tags.get(name, ())]
-            none += await describe_missing_keys(client, noun.upper(), group, keys, below=below)
+            none += await describe_missing_keys(client, kind_name(noun), group, keys, below=below)
     return print_page(found, COLUMNS, " ".join(none))
 
 
 async def show_resource(
-    noun: Noun,
+    noun: TaggedNoun,
     server: ServerOptions,
     name: str,
     group: str | None,

@@ -1,10 +1,11 @@
 """`penstock tags`: lists the tags in use, with the number of resources that carry them."""
 
 import asyncio
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
+from penstock.server.commands.client.kinds import TaggedNoun, kind_name
 from penstock.server.commands.client.listings import FIRST_PAGE, PageOptions, print_page
 from penstock.server.commands.client.missed_names import describe_missing_keys
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
@@ -17,8 +18,6 @@ VALUES = """query($kind: ResourceKind!, $key: String!, $parent: String, $group: 
     $first: Int, $after: String) {
   tagValues(kind: $kind, key: $key, parent: $parent, group: $group, first: $first, after: $after) {
     nodes { key value label count hasChildren } pageInfo { hasNextPage endCursor } } }"""
-
-Kind = Literal["pipeline", "calculation", "dataset"]
 
 _KIND_HELP = "What carries the tags."
 _PARENT_HELP = "List the values directly below this one."
@@ -34,13 +33,13 @@ def list_tags(
     /,
     *,
     below: Annotated[str | None, Parameter(help=_PARENT_HELP)] = None,
-    kind: Annotated[Kind, Parameter(help=_KIND_HELP)] = "pipeline",
+    kind: Annotated[TaggedNoun, Parameter(help=_KIND_HELP)] = "pipeline",
     group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
     page: PageOptions = FIRST_PAGE,
     server: ServerOptions = LOCAL_SERVER,
 ) -> CommandOutput:
     """List the values of a tag's key; without a key, list the keys."""
-    chosen = {"kind": _KINDS[kind], "group": group or server.read_profile().group}
+    chosen = {"kind": kind_name(kind), "group": group or server.read_profile().group}
     if key is not None:
         chosen |= {"key": key, "parent": below}
     return asyncio.run(_list(server, page, chosen))
@@ -55,10 +54,3 @@ async def _list(server: ServerOptions, page: PageOptions, chosen: dict[str, Any]
             kind, group = chosen["kind"], chosen["group"]
             none += await describe_missing_keys(client, kind, group, [key], below=None)
     return print_page(found, {title: "label", "COUNT": "count"}, " ".join(none))
-
-
-_KINDS: dict[Kind, str] = {
-    "pipeline": "PIPELINE",
-    "calculation": "CALCULATION",
-    "dataset": "REFERENCE_DATASET",
-}

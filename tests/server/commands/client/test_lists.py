@@ -210,6 +210,31 @@ def test_a_name_that_is_misspelt_is_asked_for(terminal: Terminal) -> None:
     assert said.endswith(" in /usa. Did you mean 'emissions'?\n")
     said = terminal.fail("calculations", "show", "mile_to_kilometres")
     assert said.endswith(". Did you mean 'miles_to_kilometres'?\n")
+    said = terminal.fail("datasets", "show", "vehicels", "--group", "/usa")
+    assert said == "penstock: There is no dataset 'vehicels' in /usa. Did you mean 'vehicles'?\n"
+    said = terminal.fail("explain", "vehicle_emission", "--group", "/usa")
+    assert said == (
+        "penstock: There is no calculation named 'vehicle_emission'. "
+        "Did you mean 'vehicle_emissions'?\n"
+    )
+    said = terminal.fail("explain", "vehicle_emissions", "--group", "/usa/nortwest")
+    assert said == "penstock: There is no group /usa/nortwest.\n"
+
+
+def test_datasets_are_listed_found_and_shown(terminal: Terminal) -> None:
+    where = ("--group", "/usa")
+    listed = terminal.read("datasets", "list", *where)["nodes"]
+    assert {"vehicles", "passenger_vehicles"} <= {one["name"] for one in listed}
+    assert terminal.print("datasets", "find", "sorce=sap", *where) == [
+        "No dataset. You see no tag 'sorce'."
+    ]
+    lines = terminal.print("datasets", "show", "vehicles", *where)
+    fields = dict(line.split(maxsplit=1) for line in lines[: lines.index("")])
+    assert (fields["name"], fields["keyColumns"]) == ("vehicles", "vehicle_type")
+    assert lines[lines.index("") + 1].split()[:2] == ["COLUMN", "TYPE"]
+    assert lines[lines.index("") + 2].split()[:2] == ["vehicle_type", "STRING"]
+    shown = terminal.read("datasets", "show", "vehicles", *where)
+    assert shown["content"]["keyColumns"] == ["vehicle_type"]
 
 
 @pytest.mark.parametrize(
@@ -435,7 +460,7 @@ def test_a_value_of_no_parameter_is_named(terminal: Terminal, version: tuple[str
     said = terminal.fail("explain", "vehicle_emissions", *row, *options, code=2)
     assert said == (
         "penstock: vehicle_emissions has no parameter 'pasengers'; "
-        "there are vehicleType, pollutant, distance, passengers.\n"
+        "there are vehicleType, pollutant, distance, passengers. Did you mean 'passengers'?\n"
     )
 
 
