@@ -62,6 +62,9 @@ _BLANKS: Final = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 """Bytes that may stand before XML in any encoding."""
 
 BATCH: Final = 1_000
+BATCH_CHARACTERS: Final = 1024 * 1024
+"""Rows that are written as CSV at once, and the characters at which it is done with fewer."""
+
 _SHEETS: Final = "xl/worksheets/"
 _TEXTS: Final = "xl/sharedStrings.xml"
 
@@ -201,7 +204,7 @@ def _lines_of(sheet: "ReadOnlyWorksheet", work: InterruptibleWork) -> Iterator[b
     """Yield the rows from the first that is not empty; all have as many fields as that one."""
     sheet.reset_dimensions()
     lines: list[Sequence[str]] = []
-    width = 0
+    width = characters = 0
     try:
         for n, cells in enumerate(sheet.iter_rows(values_only=True)):
             work.require_wanted()
@@ -211,9 +214,11 @@ def _lines_of(sheet: "ReadOnlyWorksheet", work: InterruptibleWork) -> Iterator[b
             width = width or len(texts)
             if width:
                 lines.append(texts + [""] * (width - len(texts)) if texts else ())
-            if len(lines) >= BATCH:
+            characters += sum(map(len, texts)) + width
+            if len(lines) >= BATCH or characters >= BATCH_CHARACTERS:
                 yield csv_lines(lines)
                 lines.clear()
+                characters = 0
     except (WorkInterrupted, InputRefused):
         raise
     except Exception as error:  # the library may raise anything for a damaged sheet

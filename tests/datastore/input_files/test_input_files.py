@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from random import randbytes
 from tempfile import gettempdir
 from typing import Any, Final
 
@@ -458,6 +459,13 @@ async def test_an_input_that_takes_too_much_memory_fails_with_a_code(
     over = await finished_execution(store, pipeline, parquet_file(PARQUET))
     assert (over.state, over.code) == ("failed", "LIMIT_EXCEEDED")
     assert "memory" in (over.message or "")
+
+
+def test_long_rows_of_a_sheet_are_written_before_many_of_them_are_held(tmp_path: Path) -> None:
+    long = excel_file(*[(randbytes(15_000).hex(), n) for n in range(120)])
+    pieces = list(read_sheet(write(tmp_path / "a.xlsx", long), InterruptibleWork())[1])
+    assert len(b"".join(pieces).splitlines()) == 120
+    assert max(map(len, pieces)) <= excel.BATCH_CHARACTERS + 30_100
 
 
 def test_a_sheet_under_another_name_is_looked_at_as_well(tmp_path: Path) -> None:
