@@ -26,8 +26,7 @@ from penstock.datastore.input_files.excel_xml import (
 )
 from penstock.datastore.input_files.kinds import unreadable_file
 from penstock.datastore.input_files.text import read_chunks
-from penstock.datastore.interruptible_work import InterruptibleWork, WorkInterrupted
-from penstock.transform.outcome import csv_lines
+from penstock.transform.csv_text import csv_lines
 from penstock.transform.problems import InputRefused
 
 if TYPE_CHECKING:
@@ -69,21 +68,21 @@ _SHEETS: Final = "xl/worksheets/"
 _TEXTS: Final = "xl/sharedStrings.xml"
 
 
-def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
+def read_sheet(path: Path) -> tuple[str, Iterator[bytes]]:
     """Return the name of the first visible sheet and its rows as CSV; raises InputRefused."""
     # It warns about each cell with an impossible date, and says what the cell holds: each text
     # would be a line of the log, and be kept in memory until the process ends.
     warnings.filterwarnings("ignore", module=r"openpyxl\.")
     try:
-        _require_bounded(path, work)
+        _require_bounded(path)
         book = _open_book(path)
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         sheet: ReadOnlyWorksheet = (shown or book.worksheets)[0]
-    except (WorkInterrupted, InputRefused):
+    except (MemoryError, InputRefused):
         raise
     except Exception as error:  # the library may raise anything for a file that is no Excel
         raise unreadable_file(_describe(error)) from None
-    return sheet.title, _lines_of(sheet, work)
+    return sheet.title, _lines_of(sheet)
 
 
 def _open_book(path: Path) -> "Workbook":
@@ -122,13 +121,13 @@ def _describe(error: Exception) -> str:
     return "it is no whole Excel file"
 
 
-def _require_bounded(path: Path, work: InterruptibleWork) -> None:
+def _require_bounded(path: Path) -> None:
     """Refuse an archive that takes more memory than a sheet needs."""
-    _require_few_parts(path, work)
+    _require_few_parts(path)
     with ZipFile(path) as archive:
         for one in archive.infolist():
-            _require_true_size(archive, one, work)
-        parts = [one for one in archive.infolist() if _is_xml(archive, one, work)]
+            _require_true_size(archive, one)
+        parts = [one for one in archive.infolist() if _is_xml(archive, one)]
         sheets = [one for one in parts if one.filename.startswith(_SHEETS)]
         texts = [one for one in parts if one.filename == _TEXTS]
         head = [one for one in parts if one not in sheets and one not in texts]
@@ -140,29 +139,28 @@ def _require_bounded(path: Path, work: InterruptibleWork) -> None:
         elements = 0
         for one in head:
             with archive.open(one) as xml:
-                elements += PartCheck(xml, work, HEAD_ELEMENTS - elements).run()
+                elements += PartCheck(xml, HEAD_ELEMENTS - elements).run()
         for one in texts:
             with archive.open(one) as xml:
-                TextsCheck(xml, work).run()
+                TextsCheck(xml).run()
         for one in sheets:
             with archive.open(one) as xml:
-                SheetCheck(xml, work).run()
+                SheetCheck(xml).run()
 
 
-def _require_few_parts(path: Path, work: InterruptibleWork) -> None:
+def _require_few_parts(path: Path) -> None:
     """Refuse an archive of very many parts before the list of them is read, which is held whole."""
     if path.stat().st_size > FILE_BYTES:
         raise FileRefused(f"it has more than {FILE_BYTES} bytes")
     parts, rest = 0, b""
     for chunk in read_chunks(path):
-        work.require_wanted()
         parts += (rest + chunk).count(_PART)
         rest = chunk[1 - len(_PART) :]
     if parts > MOST_PARTS:
         raise FileRefused(f"it has more than {MOST_PARTS} parts")
 
 
-def _require_true_size(archive: ZipFile, part: ZipInfo, work: InterruptibleWork) -> None:
+def _require_true_size(archive: ZipFile, part: ZipInfo) -> None:
     """Refuse a part that unpacks to more than it says, or in pieces that nothing bounds.
 
     Whoever reads a part whole unpacks all of it, and then cuts off what is beyond its size.
@@ -177,19 +175,17 @@ def _require_true_size(archive: ZipFile, part: ZipInfo, work: InterruptibleWork)
     size = 0
     with archive.open(longer) as file:
         while chunk := file.read(CHUNK):
-            work.require_wanted()
             size += len(chunk)
     if size > part.file_size:
         raise FileRefused("a part of it has more bytes than it says")
 
 
-def _is_xml(archive: ZipFile, part: ZipInfo, work: InterruptibleWork) -> bool:
+def _is_xml(archive: ZipFile, part: ZipInfo) -> bool:
     """Whether the library may read the part as XML: a name or a type elsewhere may say so."""
     if part.filename.endswith((".xml", ".rels")):
         return True
     with archive.open(part) as file:
         while chunk := file.read(CHUNK):
-            work.require_wanted()
             if begin := chunk.lstrip(_BLANKS):
                 return begin.startswith(b"<")
     return False
@@ -200,14 +196,13 @@ def _require_small(name: str, parts: Sequence[ZipInfo], most: int) -> None:
         raise FileRefused(f"its {name} have more than {most} bytes")
 
 
-def _lines_of(sheet: "ReadOnlyWorksheet", work: InterruptibleWork) -> Iterator[bytes]:
+def _lines_of(sheet: "ReadOnlyWorksheet") -> Iterator[bytes]:
     """Yield the rows from the first that is not empty; all have as many fields as that one."""
     sheet.reset_dimensions()
     lines: list[Sequence[str]] = []
     width = characters = 0
     try:
         for n, cells in enumerate(sheet.iter_rows(values_only=True)):
-            work.require_wanted()
             if n >= MOST_ROWS:
                 raise FileRefused(f"the sheet has more than {MOST_ROWS} rows")
             texts = _without_empty_end([_text_of(cell) for cell in cells])
@@ -219,7 +214,7 @@ def _lines_of(sheet: "ReadOnlyWorksheet", work: InterruptibleWork) -> Iterator[b
                 yield csv_lines(lines)
                 lines.clear()
                 characters = 0
-    except (WorkInterrupted, InputRefused):
+    except (MemoryError, InputRefused):
         raise
     except Exception as error:  # the library may raise anything for a damaged sheet
         raise unreadable_file(_describe(error)) from None

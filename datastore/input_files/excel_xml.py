@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from typing import IO, Final
 from xml.parsers.expat import ParserCreate
 
-from penstock.datastore.interruptible_work import InterruptibleWork
-
 HEAD_ELEMENTS: Final = 50_000
 """Elements of all parts beside sheets and texts; some 650 bytes are held of each."""
 
@@ -46,11 +44,8 @@ class PartCheck:
 
     _too_many = f"the parts beside its sheets have over {HEAD_ELEMENTS} elements"
 
-    def __init__(
-        self, xml: IO[bytes], work: InterruptibleWork, most_elements: int = sys.maxsize
-    ) -> None:
+    def __init__(self, xml: IO[bytes], most_elements: int = sys.maxsize) -> None:
         self._xml = xml
-        self._work = work
         self._most_elements = most_elements
         self._parser = ParserCreate()
         self._parser.StartElementHandler = self._start
@@ -64,7 +59,6 @@ class PartCheck:
         Raises FileRefused, or an error of the parser, for what openpyxl should not read.
         """
         while chunk := self._xml.read(CHUNK):
-            self._work.require_wanted()
             self._parser.Parse(chunk)
             self._require_small_piece()
         self._parser.Parse(b"", True)
@@ -93,8 +87,8 @@ class TextsCheck(PartCheck):
 
     _too_many = f"its shared texts have over {TEXTS_ELEMENTS} elements"
 
-    def __init__(self, xml: IO[bytes], work: InterruptibleWork) -> None:
-        super().__init__(xml, work, TEXTS_ELEMENTS)
+    def __init__(self, xml: IO[bytes]) -> None:
+        super().__init__(xml, TEXTS_ELEMENTS)
         self._before = 0
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -108,8 +102,8 @@ class TextsCheck(PartCheck):
 class SheetCheck(PartCheck):
     """A pass over the XML of a sheet, in which no row may be larger than rows are."""
 
-    def __init__(self, xml: IO[bytes], work: InterruptibleWork) -> None:
-        super().__init__(xml, work)
+    def __init__(self, xml: IO[bytes]) -> None:
+        super().__init__(xml)
         self._rows = self._row_end = self._cells = self._before = 0
         self._number = self._column = 0
 

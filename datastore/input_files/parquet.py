@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from penstock.datastore.input_files.kinds import unreadable_file
-from penstock.datastore.kept_rows.engine import Connection, quote_name, quote_text
-from penstock.transform.outcome import csv_lines
+from penstock.datastore.kept_rows.database import Connection, quote_name, quote_text
+from penstock.transform.csv_text import csv_lines
 
 BATCH: Final = 200
 
@@ -28,8 +28,8 @@ def read_parquet(connection: Connection, path: Path) -> Iterator[bytes]:
         connection.execute(_bounded_rows(source, types))
         while rows := connection.fetchmany(BATCH):
             yield csv_lines(rows)
-    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
-        raise
+    except duckdb.OutOfMemoryException:
+        raise MemoryError from None
     except duckdb.Error as error:
         # The words of the engine show its query and the path of the copy on this machine.
         reason = _TOO_LONG if _TOO_LONG in str(error) else "it is no whole Parquet file"

@@ -28,7 +28,6 @@ from penstock.datastore.input_files.thrift import (
     Path,
     StructReader,
 )
-from penstock.datastore.interruptible_work import InterruptibleWork
 
 MAGIC: Final = b"PAR1"
 _LENGTH: Final = 4
@@ -102,7 +101,7 @@ class Chunk(NamedTuple):
     values: int
 
 
-def read_chunks(data: Content, work: InterruptibleWork) -> tuple[list[Chunk], int]:
+def read_chunks(data: Content) -> tuple[list[Chunk], int]:
     """Return the pieces of columns by their places, and the place where the footer begins.
 
     Raises RefusedFile and DamagedStruct.
@@ -110,8 +109,6 @@ def read_chunks(data: Content, work: InterruptibleWork) -> tuple[list[Chunk], in
     begin, end = _find_footer(data)
     footer = _Footer()
     for one in StructReader(data, begin, end).read_fields():
-        if one.type == STRUCT:
-            work.require_wanted()
         footer.add(one)
     leaves = count_leaves(footer.elements)
     return sorted(footer.list_chunks(leaves, begin)), begin

@@ -14,7 +14,6 @@ from penstock.datastore.input_files.parquet_footer import (
 )
 from penstock.datastore.input_files.parquet_schema import RefusedFile
 from penstock.datastore.input_files.thrift import I32, DamagedStruct, StructReader
-from penstock.datastore.interruptible_work import InterruptibleWork
 
 MOST_PAGE: Final = 256 * 1024 * 1024
 """Bytes of a page, packed or not; those that programs write have 1 MiB, or some more."""
@@ -34,28 +33,27 @@ _COUNTS: Final = {_DATA: (5, 1), _DICTIONARY: (7, 1), _DATA_2: (8, 1)}
 _NUMBERS: Final = frozenset((_TYPE, _UNPACKED, _PACKED, *_LEVELS, *_COUNTS.values()))
 
 
-def require_bounded(path: Path, work: InterruptibleWork) -> None:
+def require_bounded(path: Path) -> None:
     """Raise InputRefused for a file that takes an engine more than its bytes, by what it says."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            _require_bounded_content(data, work)
+            _require_bounded_content(data)
     except RefusedFile as error:
         raise unreadable_file(str(error)) from None
     except (DamagedStruct, ValueError):
         raise unreadable_file("it is no whole Parquet file") from None
 
 
-def _require_bounded_content(data: Content, work: InterruptibleWork) -> None:
-    chunks, end = read_chunks(data, work)
+def _require_bounded_content(data: Content) -> None:
+    chunks, end = read_chunks(data)
     for chunk, behind in pairwise([*chunks, Chunk(end, 0)]):
-        _require_bounded_pages(data, chunk, behind.begin, work)
+        _require_bounded_pages(data, chunk, behind.begin)
 
 
-def _require_bounded_pages(data: Content, chunk: Chunk, end: int, work: InterruptibleWork) -> None:
+def _require_bounded_pages(data: Content, chunk: Chunk, end: int) -> None:
     """Look at the heads of the pages with the values of a piece, which lie before `end`."""
     place, missing = chunk
     while missing > 0:
-        work.require_wanted()
         reader = StructReader(data, place, end)
         numbers = _read_numbers(reader)
         place = reader.place + numbers[_PACKED]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from typing import Final, NamedTuple
 
-from penstock.datastore.kept_rows.engine import quote_name
+from penstock.datastore.kept_rows.database import quote_name
 
 KEY: Final = "_key"
 ROW: Final = "_row"

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.kept_rows.columns import GROUP, KEY, TIME, number_columns, split_number
-from penstock.datastore.kept_rows.engine import quote_name
+from penstock.datastore.kept_rows.database import quote_name
 from penstock.datastore.kept_rows.records import RowValue
 from penstock.datastore.records import ValueType
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role

@@ -7,30 +7,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import get_ident
 from time import clock_gettime
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Final, Generic, TypeVar
 from uuid import uuid4
 from weakref import finalize
 
 from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
+from penstock.datastore.kept_rows import database
+from penstock.datastore.kept_rows.database import Connection, confine, open_database
 from penstock.datastore.scratch_folders import make_scratch_folder
 from penstock.datastore.turn_threads import TurnThreads
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-Connection: TypeAlias = "DuckDBPyConnection"
 T = TypeVar("T")
 
 logger = logging.getLogger("penstock.rows")
-
-MEMORY_BYTES: Final = 320_000_000
-"""Bytes that one query may hold; the rest it writes to the disk."""
-
-SPILLED: Final = "8GB"
 
 _READERS: Final = TurnThreads("rows read", 2, most_of_one=1)
 """One caller's queries leave a thread to others, however long they take."""
@@ -51,26 +45,6 @@ MISSING: Final = "This server keeps no rows: install it with the extra `results`
 def is_installed() -> bool:
     """Whether the engine is there; it comes with the extra `results`."""
     return importlib.util.find_spec("duckdb") is not None
-
-
-def ignore_seconds(_seconds: float) -> None:
-    """Note nothing."""
-
-
-class TimeLimit(NamedTuple):
-    """The seconds of processor time that a query may take, and the error of one that takes more.
-
-    `note` learns of the seconds that it took, again and again while it runs.
-    """
-
-    seconds: float
-    error: Callable[[], Exception]
-    note: Callable[[float], None] = ignore_seconds
-
-    @classmethod
-    def of_query(cls, seconds: int) -> "TimeLimit":
-        limit = "seconds of processor time of a query over rows"
-        return cls(seconds, lambda: LimitExceeded(limit, seconds, seconds + 1))
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -115,21 +89,18 @@ class RowsEngine:
         for what takes more memory than there is, or too much processor time, and IllegalState for
         files that it cannot read.
         """
-        return await self._run(work, payer, _READERS, TimeLimit.of_query(READ_SECONDS))
+        return await self._run(work, payer, _READERS, READ_SECONDS)
 
-    async def write(
-        self, work: Callable[[Connection], T], user: str, limit: TimeLimit | None = None
-    ) -> T:
+    async def write(self, work: Callable[[Connection], T], user: str) -> T:
         """Do work like `read`, in a thread for the server's own work for a user."""
-        limit = limit or TimeLimit.of_query(WRITE_SECONDS)
-        return await self._run(work, WorkPayer(user), _WRITERS, limit)
+        return await self._run(work, WorkPayer(user), _WRITERS, WRITE_SECONDS)
 
     async def _run(
         self,
         work: Callable[[Connection], T],
         payer: WorkPayer,
         threads: TurnThreads,
-        limit: TimeLimit,
+        most_seconds: int,
     ) -> T:
         if not is_installed():
             raise Unavailable(MISSING)
@@ -138,9 +109,8 @@ class RowsEngine:
         try:
             # An interrupt between two statements ends neither, so it is repeated.
             while not (await asyncio.wait([running], timeout=_INTERRUPT_AGAIN))[0]:
-                limit.note(query.read_clock())
-                if query.read_clock() > limit.seconds:
-                    query.interrupt(limit.error)
+                if query.read_clock() > most_seconds:
+                    query.interrupt(partial(_too_long_error, most_seconds))
             return running.result()
         except asyncio.CancelledError:
             query.interrupt()
@@ -156,6 +126,11 @@ class RowsEngine:
 
 def _cancelled_error() -> Exception:
     return Unavailable("The query was cancelled.")
+
+
+def _too_long_error(most_seconds: int) -> Exception:
+    limit = "seconds of processor time of a query over rows"
+    return LimitExceeded(limit, most_seconds, most_seconds + 1)
 
 
 def _clock_of_thread() -> int:
@@ -207,15 +182,20 @@ class _Query(Generic[T]):
         self._began = clock_gettime(clock)
         self._clock = clock
         try:
-            database = self._databases.pop() if self._databases else open_database(self._folder)
-            self._connection = database.cursor()
+            opened = self._databases.pop() if self._databases else self._open()
+            self._connection = opened.cursor()
             try:
                 return self._run_bounded(self._connection)
             finally:
                 self._connection.close()
-                self._databases.append(database)
+                self._databases.append(opened)
         finally:
             self.seconds = self.read_clock()
+
+    def _open(self) -> Connection:
+        opened = open_database()
+        confine(opened, self._folder)
+        return opened
 
     def _run_bounded(self, connection: Connection) -> T:
         import duckdb  # noqa: PLC0415 - it comes with an extra
@@ -227,8 +207,8 @@ class _Query(Generic[T]):
         except duckdb.InterruptException:
             raise self._interruption_error() from None
         except duckdb.OutOfMemoryException:
-            limit = "bytes of memory of a query over rows"
-            raise LimitExceeded(limit, MEMORY_BYTES, MEMORY_BYTES + 1) from None
+            limit, most = "bytes of memory of a query over rows", database.MEMORY_BYTES
+            raise LimitExceeded(limit, most, most + 1) from None
         except (duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException):
             raise unreadable_error() from None
         except duckdb.Error as error:
@@ -250,40 +230,3 @@ def _tells_of_damage(error: Exception) -> bool:
 def unreadable_error() -> IllegalState:
     """The error of rows whose files cannot be read, or are not those that were written."""
     return IllegalState("These rows cannot be read so.", "UNREADABLE_ROWS")
-
-
-def open_database(folder: Path) -> Connection:
-    """Open a database in memory that reads and writes files below a folder, and no others.
-
-    It has no threads but that of the query, whose processor time is so that of the query.
-    """
-    import duckdb  # noqa: PLC0415 - it comes with an extra
-
-    spill = folder / "spill"
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "memory_limit": f"{MEMORY_BYTES}B",
-            "threads": 1,
-            "temp_directory": str(spill),
-            "max_temp_directory_size": SPILLED,
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "allow_community_extensions": False,
-        },
-    )
-    connection.execute(f"SET allowed_directories = [{quote_text(str(folder))}]")
-    connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
-    return connection
-
-
-def quote_text(text: str) -> str:
-    """A text as a literal of SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quote_name(name: str) -> str:
-    """A name as an identifier of SQL."""
-    return '"' + name.replace('"', '""') + '"'

@@ -8,7 +8,8 @@ from typing import Final, TypeVar
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import WorkPayer, load_units
 from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.kept_rows.engine import Connection, RowsEngine
+from penstock.datastore.kept_rows.database import Connection
+from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.snapshot import Snapshot

@@ -8,7 +8,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name
+from penstock.datastore.kept_rows.database import Connection, quote_name
+from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.write_part import (
     PARQUET,

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.datastore.kept_rows.columns import KEY, ROW
 from penstock.datastore.kept_rows.conditions import Condition, join_conditions
-from penstock.datastore.kept_rows.engine import Connection, quote_name
+from penstock.datastore.kept_rows.database import Connection, quote_name
 from penstock.datastore.kept_rows.read_rows import columns_of, read_selected
 from penstock.datastore.kept_rows.records import KeptRow
 from penstock.datastore.kept_rows.snapshot import (

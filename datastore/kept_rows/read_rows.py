@@ -8,7 +8,7 @@ from typing import Any, Final
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY, ROW, TIME, VERSION
 from penstock.datastore.kept_rows.conditions import digest_condition, join_conditions
-from penstock.datastore.kept_rows.engine import Connection, quote_name
+from penstock.datastore.kept_rows.database import Connection, quote_name
 from penstock.datastore.kept_rows.records import KeptRow, RowsPart, RowValue
 from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN, RowSelection, Snapshot
 from penstock.datastore.records import TimestampForm, ValueType

@@ -22,7 +22,7 @@ from penstock.datastore.kept_rows.columns import (
     number_columns,
 )
 from penstock.datastore.kept_rows.conditions import join_conditions
-from penstock.datastore.kept_rows.engine import Connection, quote_name, quote_text
+from penstock.datastore.kept_rows.database import Connection, quote_name, quote_text
 from penstock.datastore.kept_rows.snapshot import RowSelection, Snapshot
 from penstock.datastore.records import MeasureFunction
 from penstock.datastore.roles import ROOT, GroupPath

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.kept_rows.columns import GROUP, KEY
-from penstock.datastore.kept_rows.engine import Connection
+from penstock.datastore.kept_rows.database import Connection
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import RowsMoved, read_head, read_parts
 from penstock.datastore.kept_rows.records import RowsPart

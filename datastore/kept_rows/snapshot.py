@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.kept_rows.columns import KEY, number_columns
 from penstock.datastore.kept_rows.conditions import Condition
-from penstock.datastore.kept_rows.engine import quote_name, quote_text
+from penstock.datastore.kept_rows.database import quote_name, quote_text
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
 from penstock.datastore.records import TimestampForm, ValueType
 

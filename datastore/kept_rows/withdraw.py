@@ -26,7 +26,7 @@ from penstock.datastore.kept_rows.conditions import (
     join_conditions,
     scope_condition,
 )
-from penstock.datastore.kept_rows.engine import Connection
+from penstock.datastore.kept_rows.database import Connection
 from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import RowsMoved, add_parts, read_head, read_parts

@@ -23,7 +23,8 @@ from penstock.datastore.kept_rows.columns import (
     number_columns,
     with_numbers,
 )
-from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
+from penstock.datastore.kept_rows.database import Connection, quote_name, quote_text
+from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.open_rows import OpenRows
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.records import PartKind, RowsPart

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from penstock.formula.core.datasets import LATEST, DatasetRows
-from penstock.transform import outcome
+from penstock.transform import csv_text, outcome
 from penstock.transform.csv_records import MAX_RECORD
 from penstock.transform.csv_transform import CsvTransform
 from penstock.transform.outcome import FULL
@@ -58,7 +58,7 @@ def test_each_row_gives_its_outputs_and_later_transforms_read_earlier_ones() -> 
 def test_cells_are_written_as_the_csv_module_writes_them(cells: list[list[str]]) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows(cells)
-    assert outcome.cell_lines(cells) == text.getvalue().encode()
+    assert csv_text.cell_lines(cells) == text.getvalue().encode()
 
 
 def test_bytes_are_counted() -> None:

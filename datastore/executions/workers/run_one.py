@@ -46,7 +46,8 @@ from penstock.datastore.executions.workers.row_engine import (
     rows_origin,
 )
 from penstock.datastore.executions.workers.write_dataset import DatasetOutput
-from penstock.datastore.input_files.convert import ConvertedInput, InputConversion
+from penstock.datastore.input_files.convert import InputConversion
+from penstock.datastore.input_files.write_table import ConvertedInput
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.output_pieces import OutputCuts
 from penstock.datastore.kept_rows.parquet_output import ParquetOutput
@@ -61,7 +62,8 @@ from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import Table
 from penstock.datastore.text import encode_global_id
-from penstock.transform.outcome import RejectionCount, RowCounts, TransformEnding, csv_lines
+from penstock.transform.csv_text import csv_lines
+from penstock.transform.outcome import RejectionCount, RowCounts, TransformEnding
 from penstock.transform.plan import DatasetSink, TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.row_identity import RowIdentity
@@ -201,9 +203,8 @@ class ExecutionRunner:
         one = self.execution
         if one.mode is ExecutionMode.INLINE or not content.size:
             return
-        rules, engine = self.rules, self.part_files.engine
         debts = WorkDebts(self.table, self.clock)
-        conversion = InputConversion(self.files, engine, rules.max_bytes, debts)
+        conversion = InputConversion(self.files, self.rules.max_bytes, debts)
         self.converted = await conversion.convert(
             input_key(one), table_key(one), one.created_by, content.size
         )

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.kept_rows.engine import Connection, RowsEngine
+from penstock.datastore.kept_rows.database import Connection
+from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.output_pieces import OutputPiece
 from penstock.datastore.kept_rows.write_part import (
     PartFacts,

@@ -2,10 +2,8 @@
 
 import asyncio
 import gzip
-import hashlib
 import threading
-from collections.abc import Callable, Iterator
-from itertools import chain, repeat
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,13 +13,14 @@ from hypothesis import strategies as st
 
 from penstock.datastore.access import work_debts
 from penstock.datastore.executions.files import output_key, table_key
-from penstock.datastore.input_files import convert, excel, parquet, text
+from penstock.datastore.input_files import conversion_limits, convert, excel, text
+from penstock.datastore.input_files.conversion_limits import ConversionLimits
 from penstock.datastore.input_files.convert import InputConversion
+from penstock.datastore.input_files.converter import Converter
 from penstock.datastore.input_files.excel import read_sheet
 from penstock.datastore.input_files.kinds import InputKind
-from penstock.datastore.interruptible_work import InterruptibleWork
-from penstock.datastore.kept_rows.engine import RowsEngine
-from penstock.datastore.objects.no_files import NO_FILES
+from penstock.datastore.input_files.write_table import ConversionOrder, ConvertedInput
+from penstock.datastore.periodic import cancel_tasks
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.transform.problems import InputRefused
@@ -51,6 +50,9 @@ of_each_kind = pytest.mark.parametrize(
     ids=["gzip", "UTF-16", "Excel", "Parquet"],
 )
 Charges = list[tuple[str, int]]
+TIMES = ", ".join(f"now() AS t{n}" for n in range(6))
+LONG = f"SELECT range AS plant, {TIMES} FROM range(1000000)"
+"""A file that takes some 3 seconds of processor time."""
 
 
 async def take_debts(store: Store) -> Charges:
@@ -88,99 +90,53 @@ async def test_csv_owes_nothing(store: Store, pipeline: Pipeline) -> None:
     assert (over.state, await take_debts(store)) == ("success", [])
 
 
-@of_each_kind
 @on_sqlite
 async def test_a_conversion_that_takes_too_long_fails_and_is_paid(
-    store: Store, pipeline: Pipeline, make: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+    store: Store, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    times = chain([0.0], repeat(2.0 * convert.FREE_SECONDS))
-    monkeypatch.setattr(f"{InterruptibleWork.__module__}.thread_time", lambda: next(times))
+    monkeypatch.setattr(conversion_limits, "FREE_SECONDS", 1)
+    monkeypatch.setattr(conversion_limits, "BYTES_A_SECOND", 10**9)
     monkeypatch.setattr(convert, "packed_units", lambda _: 0)
-    over = await finished_execution(store, pipeline, make())
+    over = await finished_execution(store, pipeline, parquet_file(LONG))
     assert (over.state, over.code, over.rows) == ("failed", "CONVERSION_TOO_LONG", 0)
-    assert "more than 60 seconds of processor time; send it as CSV" in (over.message or "")
-    assert await take_debts(store) == [("ann", 600_000)]
+    assert "more than 1 seconds of processor time; send it as CSV" in (over.message or "")
+    ((user, units),) = await take_debts(store)
+    assert (user, units > 2_500) == ("ann", True)
     assert await read_content(store.files, table_key(over)) is None
     assert await read_content(store.files, output_key(over)) is None
     assert await read_kwh(store, pipeline) == {}
     assert await faults(store.table) == []
 
 
-@on_sqlite
-async def test_one_step_of_a_query_takes_no_more_processor_time_than_a_conversion_may(
-    store: Store, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    endless = "SELECT sum(a.range * b.range) FROM range(10_000_000) AS a, range(10_000_000) AS b"
-    monkeypatch.setattr(parquet, "_bounded_rows", lambda *_: endless)
-    # Opening the database counts as well: it must not take that long.
-    monkeypatch.setattr(convert, "FREE_SECONDS", 0.25)
-    monkeypatch.setattr(convert, "packed_units", lambda _: 0)
-    over = await finished_execution(store, pipeline, parquet_file(PARQUET))
-    assert (over.state, over.code, over.rows) == ("failed", "CONVERSION_TOO_LONG", 0)
-    assert [user for user, _ in await take_debts(store)] == ["ann"]
-    assert await read_content(store.files, table_key(over)) is None
-    assert await read_kwh(store, pipeline) == {}
-
-
 @pytest.mark.parametrize(
     ("size", "seconds"), [(0, 60), (200_000, 61), (20_000_000, 160), (10**10, 900)]
 )
-async def test_a_larger_file_may_take_longer(
-    store: Store, size: int, seconds: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found: list[float] = []
-
-    def note(_path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
-        found.append(work.most_seconds)
-        return "", iter(())
-
-    monkeypatch.setattr(convert, "read_sheet", note)
-    conversion = InputConversion(NO_FILES, RowsEngine(), 1_000, store.work_debts)
-    file = convert._LocalFile(InputKind.EXCEL, Path("in"), size)
-    table = conversion.engine.folder / "out.csv"
-    assert (await conversion._write(file, table, "eve")).size == 0
-    assert found == [seconds]
+def test_a_larger_file_may_take_longer(size: int, seconds: int) -> None:
+    assert ConversionLimits.of_size(size, 1_000).seconds == seconds
 
 
-@pytest.mark.parametrize("kind", [InputKind.EXCEL, InputKind.PARQUET])
 @on_sqlite
 async def test_what_a_conversion_takes_is_owed_while_it_runs(
-    store: Store, kind: InputKind, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    end = threading.Event()
-
-    def take_time(_connection: object, _path: Path) -> Iterator[bytes]:
-        while not end.is_set():
-            hashlib.sha256(bytes(100_000))
-        return iter(())
-
-    def take_steps(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
-        while not end.is_set():
-            work.require_wanted()
-        return path.name, iter(())
-
-    monkeypatch.setattr(convert, "read_sheet", take_steps)
-    monkeypatch.setattr(convert, "require_bounded", lambda *_: None)
-    monkeypatch.setattr(convert, "read_parquet", take_time)
     monkeypatch.setattr(work_debts, "CHARGE_SECONDS", 0.01)
-    conversion = InputConversion(store.files, RowsEngine(), 1_000, store.work_debts)
-    table = conversion.engine.folder / "out.csv"
-    file = convert._LocalFile(kind, Path("in"), 0)
-    converting = asyncio.create_task(conversion._write(file, table, "eve"))
+    monkeypatch.setattr(convert, "packed_units", lambda _: 0)
+    await store.files.write("in", stream(parquet_file(LONG)), content_type="text/csv")
+    conversion = InputConversion(store.files, 10**9, store.work_debts)
+    converting = asyncio.create_task(conversion.convert("in", "out", "eve"))
     debts = list[Charges]()
 
     async def is_charged() -> bool:
         debts.append(await take_debts(store))
         return bool(debts[-1])
 
-    try:
-        # A process that is killed here leaves the debt to the next server.
-        await until(is_charged)
-    finally:
-        end.set()
-        await converting
+    # A process that is killed here leaves the debt to the next server.
+    await until(is_charged)
+    assert not converting.done()
+    await cancel_tasks([converting])
     ((user, units),) = debts[-1]
     assert (user, units > 0) == ("eve", True)
+    assert await read_content(store.files, "out") is None
 
 
 @on_sqlite
@@ -189,15 +145,17 @@ async def test_one_user_leaves_a_thread_to_others(
 ) -> None:
     begun, end = threading.Semaphore(0), threading.Event()
 
-    def wait(path: Path, _work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
-        begun.release()
-        end.wait()
-        return path.name, iter((b"a\r\n",))
+    def wait(converter: Converter, order: ConversionOrder) -> ConvertedInput:
+        if order.kind is InputKind.EXCEL:
+            begun.release()
+            end.wait()
+        return convert_file(converter, order)
 
-    monkeypatch.setattr(convert, "read_sheet", wait)
+    convert_file = Converter.convert
+    monkeypatch.setattr(Converter, "convert", wait)
     await store.files.write("in", stream(excel_data()), content_type="text/csv")
     await store.files.write("gz", stream(gzip.compress(b"a\n1\n")), content_type="text/csv")
-    conversion = InputConversion(store.files, RowsEngine(), 1_000, store.work_debts)
+    conversion = InputConversion(store.files, 1_000, store.work_debts)
     held = [asyncio.create_task(conversion.convert("in", f"out{n}", "eve")) for n in range(2)]
     try:
         await until(lambda: begun.acquire(blocking=False))
@@ -214,13 +172,13 @@ def test_an_archive_of_very_many_parts_is_refused(
     monkeypatch.setattr(excel, "MOST_PARTS", 3)
     path = write(tmp_path / "a.xlsx", archive(a=b"", b=b"", c=b"", d=b""))
     with pytest.raises(InputRefused, match="more than 3 parts"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
     monkeypatch.setattr(excel, "ZipFile", never_opened)
     with pytest.raises(InputRefused, match="more than 3 parts"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
     monkeypatch.setattr(excel, "FILE_BYTES", 10)
     with pytest.raises(InputRefused, match="more than 10 bytes"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
 
 
 @given(before=st.binary(max_size=40), gaps=st.lists(st.binary(max_size=9), max_size=5))
@@ -230,10 +188,10 @@ def test_parts_are_counted_across_the_pieces_of_a_file(before: bytes, gaps: list
         path = write(Path(folder) / "a.xlsx", data)
         patch.setattr(text, "CHUNK", 5)
         patch.setattr(excel, "MOST_PARTS", data.count(excel._PART))
-        excel._require_few_parts(path, InterruptibleWork())
+        excel._require_few_parts(path)
         patch.setattr(excel, "MOST_PARTS", data.count(excel._PART) - 1)
         with pytest.raises(ValueError, match="parts"):
-            excel._require_few_parts(path, InterruptibleWork())
+            excel._require_few_parts(path)
 
 
 def never_opened(_: Path) -> None:

@@ -1,15 +1,13 @@
 """Inputs that are no CSV: compressed, in UTF-16, of Excel, or Parquet."""
 
-import asyncio
 import datetime as dt
 import gzip
 import io
 import struct
-import threading
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -23,10 +21,8 @@ from openpyxl import Workbook
 
 from penstock.datastore.access.work import PACKED_BYTES, write_units
 from penstock.datastore.executions.files import ingest_key, input_key, output_key, table_key
-from penstock.datastore.input_files import convert, excel, excel_xml
-from penstock.datastore.input_files.convert import InputConversion
+from penstock.datastore.input_files import conversion_limits, excel, excel_xml
 from penstock.datastore.input_files.excel import read_sheet
-from penstock.datastore.interruptible_work import InterruptibleWork, WorkInterrupted
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
@@ -39,9 +35,7 @@ from tests.datastore.executions.sample_executions import (
     read_content,
 )
 from tests.datastore.kept_rows.plants import read_kwh, read_rows
-from tests.datastore.objects.conftest import stream
 from tests.support.consistency_check import faults
-from tests.support.patience import until
 from tests.support.sample_resources import on_sqlite
 from tests.support.work_account import Account
 
@@ -243,7 +237,7 @@ async def test_a_small_file_that_unpacks_to_more_than_an_upload_fails(
 async def test_a_file_that_unpacks_far_beyond_what_people_send_fails(
     store: Store, pipeline: Pipeline, make: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(convert, "FREE_BYTES", 0)
+    monkeypatch.setattr(conversion_limits, "FREE_BYTES", 0)
     over = await finished_execution(store, pipeline, make())
     assert (over.state, over.code) == ("failed", "INPUT_TOO_LARGE")
     assert await read_content(store.files, table_key(over)) is None
@@ -283,7 +277,7 @@ def write(path: Path, data: bytes) -> Path:
 
 
 def sheet_text(path: Path) -> str:
-    return b"".join(read_sheet(path, InterruptibleWork())[1]).decode()
+    return b"".join(read_sheet(path)[1]).decode()
 
 
 def test_cells_are_plain_numbers_iso_times_and_lower_case_booleans(tmp_path: Path) -> None:
@@ -336,7 +330,7 @@ def test_a_sheet_that_would_take_memory_is_refused(
     monkeypatch.setattr(excel_xml, "ROW_BYTES", 1_000)
     monkeypatch.setattr(excel_xml, "MOST_ROWS", 100)
     with pytest.raises(InputRefused, match="it is no whole Excel file"):
-        read_sheet(write(tmp_path / "a.xlsx", with_sheet(xml)), InterruptibleWork())
+        read_sheet(write(tmp_path / "a.xlsx", with_sheet(xml)))
 
 
 def test_a_gap_of_rows_is_no_endless_sheet(tmp_path: Path) -> None:
@@ -365,7 +359,7 @@ def test_parts_that_are_held_in_memory_are_bounded_together(
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("xl/sharedStrings.xml", b"<sst>" + b"<si/>" * 100 + b"</sst>")
     with pytest.raises(InputRefused, match=words):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
 
 
 @pytest.mark.parametrize("element", ["xf", "font", "fill", "border", "numFmt", "dxf"])
@@ -382,7 +376,7 @@ def test_short_elements_from_which_objects_are_made_are_counted(
         for one in whole.namelist():
             archive.writestr(one, many if one == part else whole.read(one))
     with pytest.raises(InputRefused, match="have over 50000 elements"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
 
 
 def test_a_sheet_that_unpacks_far_beyond_what_people_write_is_refused(tmp_path: Path) -> None:
@@ -394,46 +388,7 @@ def test_a_sheet_that_unpacks_far_beyond_what_people_write_is_refused(tmp_path: 
                 archive.writestr(one, whole.read(one))
         archive.writestr("xl/worksheets/sheet9.xml", b"<sheetData>" + rows * 200 + b"</sheetData>")
     with pytest.raises(InputRefused, match="over 400 bytes to one packed byte"):
-        read_sheet(path, InterruptibleWork())
-
-
-def test_a_conversion_ends_when_nobody_wants_it(tmp_path: Path) -> None:
-    work = InterruptibleWork()
-    _, lines = read_sheet(write(tmp_path / "a.xlsx", excel_data()), work)
-    work.interrupt()
-    with pytest.raises(WorkInterrupted):
-        list(lines)
-    with pytest.raises(WorkInterrupted):
-        read_sheet(tmp_path / "a.xlsx", work)
-
-
-@on_sqlite
-async def test_a_cancelled_conversion_gives_its_thread_back(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun = threading.Event()
-
-    def endless(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
-        def lines() -> Iterator[bytes]:
-            while True:
-                begun.set()
-                work.require_wanted()
-                yield b""
-
-        return path.name, lines()
-
-    monkeypatch.setattr(convert, "read_sheet", endless)
-    await store.files.write("in", stream(excel_data()), content_type="text/csv")
-    conversion = InputConversion(store.files, RowsEngine(), 1_000, store.work_debts)
-    running = asyncio.create_task(conversion.convert("in", "out", "eve"))
-    await until(begun.is_set)
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    monkeypatch.undo()
-    # The one thread of this user is free again.
-    converted = await conversion.convert("in", "out", "eve")
-    assert converted is not None
+        read_sheet(path)
 
 
 @on_sqlite
@@ -448,22 +403,9 @@ async def test_a_row_of_parquet_that_is_too_long_is_refused_before_it_is_fetched
     assert (await finished_execution(store, pipeline, short)).state == "success"
 
 
-@on_sqlite
-async def test_an_input_that_takes_too_much_memory_fails_with_a_code(
-    store: Store, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def take_too_much(*_: object) -> Iterator[bytes]:
-        raise duckdb.OutOfMemoryException("no more")
-
-    monkeypatch.setattr(convert, "read_parquet", take_too_much)
-    over = await finished_execution(store, pipeline, parquet_file(PARQUET))
-    assert (over.state, over.code) == ("failed", "LIMIT_EXCEEDED")
-    assert "memory" in (over.message or "")
-
-
 def test_long_rows_of_a_sheet_are_written_before_many_of_them_are_held(tmp_path: Path) -> None:
     long = excel_file(*[(randbytes(15_000).hex(), n) for n in range(120)])
-    pieces = list(read_sheet(write(tmp_path / "a.xlsx", long), InterruptibleWork())[1])
+    pieces = list(read_sheet(write(tmp_path / "a.xlsx", long))[1])
     assert len(b"".join(pieces).splitlines()) == 120
     assert max(map(len, pieces)) <= excel.BATCH_CHARACTERS + 30_100
 
@@ -474,7 +416,7 @@ def test_a_sheet_under_another_name_is_looked_at_as_well(tmp_path: Path) -> None
         xml = "<sheetData>" + "<c/>" * (excel_xml.HEAD_ELEMENTS + 1) + "</sheetData>"
         archive.writestr("xl/elsewhere/sheet.bin", "\ufeff" + xml)
     with pytest.raises(InputRefused, match="have over 50000 elements"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
 
 
 def with_more(data: bytes, name: str, more: bytes) -> bytes:
@@ -501,7 +443,7 @@ def test_a_part_that_unpacks_to_more_than_it_says_is_refused(name: str, tmp_path
     assert sheet_text(whole) == sheet_text(write(tmp_path / "b.xlsx", excel_data()))
     path = write(tmp_path / "c.xlsx", with_more(excel_data(), name, b" "))
     with pytest.raises(InputRefused, match="a part of it has more bytes than it says"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
 
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
@@ -512,7 +454,7 @@ def test_a_part_that_unpacks_in_pieces_without_bounds_is_refused(
     with zipfile.ZipFile(path, "a", packing) as archive:
         archive.writestr("xl/media/picture.png", b"")
     with pytest.raises(InputRefused, match="packed as no program packs it"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
 
 
 def test_a_part_that_is_no_sheet_has_a_size_that_memory_holds(
@@ -523,7 +465,7 @@ def test_a_part_that_is_no_sheet_has_a_size_that_memory_holds(
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/media/picture.png", b"-" * 20_001)
     with pytest.raises(InputRefused, match="a part of it has more than 20000 bytes"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
 
 
 def test_blanks_before_the_xml_of_a_part_hide_none_of_it(tmp_path: Path) -> None:
@@ -532,7 +474,7 @@ def test_blanks_before_the_xml_of_a_part_hide_none_of_it(tmp_path: Path) -> None
         xml = "<styleSheet>" + "<c/>" * (excel_xml.HEAD_ELEMENTS + 1) + "</styleSheet>"
         archive.writestr("xl/elsewhere/style.bin", " " * 70_000 + xml)
     with pytest.raises(InputRefused, match="have over 50000 elements"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
 
 
 SHEET_TYPE: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
@@ -572,7 +514,7 @@ def test_a_sheet_that_is_said_to_be_something_else_is_not_read_whole(
     monkeypatch.setattr(excel, "_require_bounded", lambda *_: None)
     monkeypatch.setattr(zipfile.ZipFile, "open", note)
     with pytest.raises(InputRefused, match="it is no whole Excel file"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
     assert large not in opened
 
 
@@ -592,7 +534,7 @@ def test_elements_of_shared_texts_are_counted(
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/sharedStrings.xml", f"<sst>{texts}</sst>")
     with pytest.raises(InputRefused, match=f"{refusal}.* {most} elements"):
-        read_sheet(path, InterruptibleWork())
+        read_sheet(path)
 
 
 def test_elements_of_a_row_are_counted(tmp_path: Path) -> None:
@@ -610,6 +552,6 @@ def test_elements_of_a_row_are_counted(tmp_path: Path) -> None:
         return path
 
     assert excel_xml.ROW_ELEMENTS == 200_000
-    assert read_sheet(rows_of(100_000, 100_000), InterruptibleWork())[0] == "Data"
+    assert read_sheet(rows_of(100_000, 100_000))[0] == "Data"
     with pytest.raises(InputRefused, match="row 1 has more than 200000 elements"):
-        read_sheet(rows_of(200_000), InterruptibleWork())
+        read_sheet(rows_of(200_000))

@@ -1,7 +1,6 @@
 """A Parquet file is bounded by what it says before an engine reads it."""
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.executions.files import output_key, table_key
-from penstock.datastore.input_files import convert, parquet_footer, parquet_pages, thrift
-from penstock.datastore.input_files.convert import InputConversion
+from penstock.datastore.input_files import parquet_footer, thrift
 from penstock.datastore.input_files.parquet_pages import require_bounded
 from penstock.datastore.input_files.thrift import DamagedStruct, StructReader
-from penstock.datastore.interruptible_work import InterruptibleWork, WorkInterrupted
-from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.transform.problems import InputRefused
@@ -42,9 +38,7 @@ from tests.datastore.input_files.parquet_bytes import (
 )
 from tests.datastore.input_files.test_input_files import PARQUET, parquet_file, write
 from tests.datastore.kept_rows.plants import read_kwh
-from tests.datastore.objects.conftest import stream
 from tests.support.consistency_check import faults
-from tests.support.patience import until
 from tests.support.sample_resources import on_sqlite
 
 DAMAGED = "it is no whole Parquet file"
@@ -56,7 +50,7 @@ def refusal_of(data: bytes) -> str | None:
     with TemporaryDirectory() as folder:
         path = write(Path(folder) / "a.parquet", data)
         try:
-            require_bounded(path, InterruptibleWork())
+            require_bounded(path)
         except InputRefused as refused:
             return str(refused).removeprefix("the file cannot be read: ")
     return None
@@ -84,24 +78,21 @@ def groups_of(counts: list[int]) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "words"),
     [
-        lambda: promise_elements(5_000_000),
-        lambda: make_columns(60_000),
-        lambda: nest_elements(32, list_element),
+        (lambda: promise_elements(5_000_000), DAMAGED),
+        (lambda: make_columns(60_000), "its columns have more than 10000 elements"),
+        (lambda: nest_elements(32, list_element), "more than 10 lists in one another"),
     ],
     ids=["elements that are not there", "60,000 columns", "32 lists"],
 )
 @on_sqlite
 async def test_a_file_beyond_the_bounds_fails_before_the_engine_sees_it(
-    store: Store, pipeline: Pipeline, make: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+    store: Store, pipeline: Pipeline, make: Callable[[], bytes], words: str
 ) -> None:
-    def never_read(*_: object) -> Iterator[bytes]:
-        raise AssertionError
-
-    monkeypatch.setattr(convert, "read_parquet", never_read)
     over = await finished_execution(store, pipeline, make())
     assert (over.state, over.code, over.rows) == ("failed", "UNREADABLE_FILE", 0)
+    assert words in (over.message or "")
     assert await read_content(store.files, table_key(over)) is None
     assert await read_content(store.files, output_key(over)) is None
     assert await read_kwh(store, pipeline) == {}
@@ -219,7 +210,7 @@ def test_pieces_do_not_share_their_pages() -> None:
 def test_what_an_engine_writes_is_within_the_bounds(sql: str, options: str, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     duckdb.connect().execute(f"COPY ({sql}) TO '{path}' (FORMAT parquet{options})")
-    require_bounded(path, InterruptibleWork())
+    require_bounded(path)
 
 
 class CountedBytes:
@@ -297,39 +288,3 @@ def test_each_type_of_a_field_is_read() -> None:
         ((128,), 9),
         ((128, 0), 6),
     ]
-
-
-@on_sqlite
-async def test_a_look_at_a_file_ends_when_its_execution_is_cancelled(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ended: list[bool] = []
-    begun: list[bool] = []
-
-    def look(_path: Path, work: InterruptibleWork) -> None:
-        begun.append(True)
-        try:
-            while True:
-                work.require_wanted()
-        except WorkInterrupted:
-            ended.append(True)
-            raise
-
-    monkeypatch.setattr(convert, "require_bounded", look)
-    await store.files.write("in", stream(parquet_file(PARQUET)), content_type="text/csv")
-    conversion = InputConversion(store.files, RowsEngine(), 1_000, store.work_debts)
-    running = asyncio.create_task(conversion.convert("in", "out", "eve"))
-    await until(lambda: bool(begun))
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    await until(lambda: bool(ended))
-
-
-def test_each_page_is_a_step_at_which_the_work_ends(tmp_path: Path) -> None:
-    work = InterruptibleWork()
-    work.interrupt()
-    with pytest.raises(WorkInterrupted):
-        require_bounded(write(tmp_path / "a.parquet", GOOD), work)
-    with pytest.raises(WorkInterrupted):
-        parquet_pages._require_bounded_pages(GOOD, parquet_footer.Chunk(4, 3), len(GOOD), work)

@@ -11,7 +11,8 @@ import pytest
 from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import IllegalState
 from penstock.datastore.kept_rows import merge_parts
-from penstock.datastore.kept_rows.engine import RowsEngine, quote_text
+from penstock.datastore.kept_rows.database import quote_text
+from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.merge_parts import PartMerger
 from penstock.datastore.kept_rows.part_files import PartFiles, copy_parts, copy_to_disk
 from penstock.datastore.kept_rows.part_list import read_parts

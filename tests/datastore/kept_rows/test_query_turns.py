@@ -10,9 +10,10 @@ import pytest
 from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import LimitExceeded, NotPermitted, RateLimited
 from penstock.datastore.executions.records import Execution
+from penstock.datastore.kept_rows import database
 from penstock.datastore.kept_rows import engine as engine_module
 from penstock.datastore.kept_rows.conditions import RowFilter
-from penstock.datastore.kept_rows.engine import RowsEngine, TimeLimit
+from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.open_rows import QUERY_UNITS
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Caller, Role
@@ -110,8 +111,8 @@ async def test_one_statement_takes_no_more_processor_time_than_a_query_may(
 async def test_a_query_that_needs_more_memory_than_there_is_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine_module, "MEMORY_BYTES", 8_000_000)
-    monkeypatch.setattr(engine_module, "SPILLED", "1MB")
+    monkeypatch.setattr(database, "MEMORY_BYTES", 8_000_000)
+    monkeypatch.setattr(database, "SPILLED", "1MB")
     engine = RowsEngine()
     for _ in range(2):  # and it ends with its own query
         with pytest.raises(LimitExceeded, match="the maximum of 8000000"):
@@ -212,10 +213,10 @@ async def test_each_query_of_a_call_is_paid_by_its_caller(
     run = RowsEngine._run
 
     async def note_payer(
-        engine: RowsEngine, work: Any, payer: WorkPayer, threads: Any, limit: TimeLimit
+        engine: RowsEngine, work: Any, payer: WorkPayer, threads: Any, seconds: int
     ) -> Any:
-        payers.append((payer.work, limit.seconds))
-        return await run(engine, work, payer, threads, limit)
+        payers.append((payer.work, seconds))
+        return await run(engine, work, payer, threads, seconds)
 
     monkeypatch.setattr(RowsEngine, "_run", note_payer)
     everybody = Caller("ann", {pipeline.owner: Role.ADMIN})
