@@ -2,16 +2,21 @@
 
 import asyncio
 import json
+import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
 from penstock.server.commands.client.graphql_client import is_user_error
+from penstock.server.commands.client.missed_names import ask_for_nearest
 from penstock.server.commands.client.run_files import STANDARD
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+
+_VARIABLE: Final = re.compile(r"\$[\s,]*([_A-Za-z][_0-9A-Za-z]*)")
 
 _FILE_HELP = "File with a query or a mutation; `-` is standard input."
 _VARIABLES_HELP = "The variables: a JSON object, or a file with one."
@@ -32,7 +37,11 @@ def query(
     or is a refusal: a `UserError` by its `code` and `message`, or a `ValidationProblem` by its
     `problems`, if the operation selects them.
     """
-    request = {"query": _read_text(file), "variables": _read_variables(variables)}
+    request: dict[str, Any] = {
+        "query": _read_text(file),
+        "variables": _read_variables(variables),
+    }
+    _check_variables(request["query"], request["variables"])
     if operation is not None:
         request["operationName"] = operation
     answer = asyncio.run(_send(server, request))
@@ -66,6 +75,16 @@ def _read_variables(given: str | None) -> dict[str, Any]:
     if isinstance(found, dict):
         return found
     raise CommandFailed(f"{place} is no JSON object.", code=ExitCode.USAGE)
+
+
+def _check_variables(text: str, given: Iterable[str]) -> None:
+    """Refuse a variable that the document does not name: the server would ignore it."""
+    known = dict.fromkeys(_VARIABLE.findall(text))
+    if unknown := [name for name in given if name not in known]:
+        names = ", ".join(f"${name}" for name in known) or "none"
+        words = f"The document has no variable {unknown[0]!r}; there are {names}."
+        hint = ask_for_nearest(unknown[0], known)
+        raise CommandFailed(f"{words}{hint}", code=ExitCode.USAGE)
 
 
 def _is_refused(answer: Any) -> bool:

@@ -82,6 +82,23 @@ def test_variables_that_are_no_json_are_a_wrong_option_with_the_place(
     assert said == "penstock: --variables is no JSON: line 1, column 10.\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("query($path: GroupPath!) { group(path: $path) { path } }", "$path. Did you mean 'path'?"),
+        ("query($other: ID!) { node(id: $ other) { id } }", "$other."),
+        ("{ viewer { userId } }", "none."),
+    ],
+)
+def test_a_variable_that_the_document_does_not_have_is_refused(
+    text: str, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "groups.graphql"
+    file.write_text(text)
+    said = refuse(capsys, str(file), "--variables", '{"pathh": "/usa"}')
+    assert said == f"penstock: The document has no variable 'pathh'; there are {words}\n"
+
+
 def test_a_file_of_variables_must_hold_an_object(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
