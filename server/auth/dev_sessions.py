@@ -17,10 +17,9 @@ from penstock.server.auth.dev_tokens import (
     DEV_ALGORITHM,
     DEV_ISSUER,
     DEV_TOKEN_LIFETIME,
-    DevKeys,
     sign_dev_claims,
 )
-from penstock.server.auth.tokens import TokenAuthenticator, TokenRules
+from penstock.server.auth.tokens import DevKeys, TokenAuthenticator, TokenRules
 from penstock.server.settings.key_files import BadKeyFile
 
 CODES: Final = "sign-in-codes"

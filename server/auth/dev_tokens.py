@@ -12,11 +12,10 @@ from typing import Final
 
 from joserfc import jwt
 from joserfc.errors import JoseError
-from joserfc.jwk import Key, OKPKey
+from joserfc.jwk import OKPKey
 
 from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM
-from penstock.server.auth.jwks import pick_key
 from penstock.server.settings.key_files import BadKeyFile, make_once
 
 DEV_USER: Final = "dev@localhost"
@@ -30,19 +29,6 @@ KEY_FILE = "dev-key.json"
 
 class BadDevKey(BadKeyFile):
     """The key file has other content, or cannot be read or created; the message names the file."""
-
-
-class DevKeys:
-    """A key source whose only key is the development key."""
-
-    def __init__(self, key: OKPKey) -> None:
-        self._key = key
-
-    async def find(self, kid: str | None, algorithm: str) -> Key | None:
-        return pick_key((self._key,), kid, algorithm)
-
-    def current_keys(self) -> object:
-        return self._key
 
 
 def dev_key(data_dir: Path) -> OKPKey:

@@ -25,8 +25,8 @@ from starlette.datastructures import Headers
 from penstock.datastore.errors import BadArgument, NotAuthenticated
 from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
-from penstock.server.auth.dev_tokens import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
-from penstock.server.auth.jwks import Jwks
+from penstock.server.auth.dev_tokens import DEV_ALGORITHM, DEV_ISSUER, dev_key
+from penstock.server.auth.jwks import Jwks, pick_key
 from penstock.server.core.headers import IndexedHeaders
 from penstock.server.core.http_client import open_http_client
 from penstock.server.settings.settings import Settings
@@ -108,6 +108,19 @@ class KeySource(Protocol):
 
         Returns None if `find` would fetch first.
         """
+
+
+class DevKeys:
+    """A key source whose only key is the development key."""
+
+    def __init__(self, key: Key) -> None:
+        self._key = key
+
+    async def find(self, kid: str | None, algorithm: str) -> Key | None:
+        return pick_key((self._key,), kid, algorithm)
+
+    def current_keys(self) -> object:
+        return self._key
 
 
 class TokenRules(msgspec.Struct, frozen=True, kw_only=True):

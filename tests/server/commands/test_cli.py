@@ -524,6 +524,17 @@ def test_a_client_with_a_token_loads_nothing_that_signs_one() -> None:
     assert ended.stderr.startswith("penstock: nonsense is not an address")
 
 
+def test_a_token_is_signed_without_what_fetches_keys() -> None:
+    program = (
+        "import sys\n"
+        "import penstock.server.commands.token\n"
+        "print(' '.join(name for name in ('httpx', 'structlog') if name in sys.modules))\n"
+    )
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "\n", "")
+
+
 def test_what_a_command_prints_commands_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
