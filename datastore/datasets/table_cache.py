@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol
 from cachetools import LRUCache
 
 from penstock.datastore.access.work import FREE_WORK, WorkAccount, copied_units, load_units
+from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.datasets.csv import ParsedTable, UnreadableCsv, read_table
 from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.datasets.index_files import IndexFiles, WrongChecksum
@@ -67,7 +68,8 @@ class DatasetTableCache:
             return kept.rows
         if file not in self._loading:
             work.owe(load_units(dataset.content.size_bytes))
-            self._loading[file] = create_task(self._load(files, dataset))
+            self._loading[file] = loading = create_task(self._load(files, dataset))
+            loading.add_done_callback(retrieve_failure)
         return (await self._wait_for(file, self._loading[file])).rows
 
     async def _open_index(

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.ended_uploads import input_form_key
+from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.executions.access import require_whole_files
 from penstock.datastore.executions.records import (
     Execution,
@@ -225,8 +226,7 @@ class GrowingFile:
         """Stop writing and keep the former content of the key; does nothing after `publish`."""
         self._writing.cancel()
         await asyncio.wait([self._writing])
-        if not self._writing.cancelled():
-            self._writing.exception()
+        retrieve_failure(self._writing)
 
     async def _queue_piece(self, piece: bytes | None) -> None:
         putting = asyncio.ensure_future(self._pieces.put(piece))

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 
 from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.moving.archive import Archive, DamagedArchive, Manifest
@@ -296,7 +297,7 @@ async def _in_turns(
                 await before
             except BaseException:
                 await asyncio.wait([begun])
-                begun.cancelled() or begun.exception()
+                retrieve_failure(begun)
                 raise
         before = begun
     if before is not None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 from penstock.datastore.access.work import FREE_WORK, WorkAccount
+from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.ngsi.commit import (
     GROUP_ROWS,
@@ -146,7 +147,7 @@ class Inbox:
         waiting = _QueuedNotification(notification, at, size, answer, work)
         self.in_flight.acquire(notification.service, waiting.load)
         # Mark the error as retrieved: the sender may have disconnected.
-        waiting.answer.add_done_callback(_retrieve_exception)
+        waiting.answer.add_done_callback(retrieve_failure)
         self._queue.put(notification.service, waiting)
         return waiting
 
@@ -268,8 +269,3 @@ def _intake_result(found: RoutedEntities) -> IntakeResult:
         return IntakeResult(0, repeated=True)
     refused = (RefusedEntity(position, dead.reason) for position, dead in found.dead.items())
     return IntakeResult(len(found.events), tuple(refused))
-
-
-def _retrieve_exception(answer: "Future[IntakeResult]") -> None:
-    if not answer.cancelled():
-        answer.exception()

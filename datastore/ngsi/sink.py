@@ -14,6 +14,7 @@ from typing import Final
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.work import NOBODY, WorkPayer
+from penstock.datastore.background_tasks import start_task
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.manifest.records import Run
@@ -63,6 +64,7 @@ SWEEP_SECONDS: Final = 3600.0
 HOURS_SECONDS: Final = 60.0
 
 ROUNDS_FAILED: Final = "the sink could not do its rounds"
+WORKER_FAILED: Final = "the sink stores no more of what it has"
 
 _EVENT_BYTES = 1000
 """The size in bytes that an event of an abandoned run is assumed to have."""
@@ -195,8 +197,11 @@ async def open_sink(
     third = ground.lease_seconds / 3
     again = options.ack is Ack.QUEUED
     workers = [
-        *(create_task(sink.inbox.run_worker(again=again)) for _ in range(WORKERS)),
-        create_task(sink.loader.run_batches()),
+        *(
+            start_task(sink.inbox.run_worker(again=again), logger, WORKER_FAILED)
+            for _ in range(WORKERS)
+        ),
+        start_task(sink.loader.run_batches(), logger, WORKER_FAILED),
         create_task(repeat_task(_periodic_task(sink.renew_leases, third))),
         create_task(
             repeat_task(

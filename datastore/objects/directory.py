@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, ParamSpec, Self, TypeVar
 from uuid import uuid4
 
+from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.objects import checks, port
 from penstock.datastore.objects.chunks import regroup_blocks
@@ -43,6 +44,7 @@ R = TypeVar("R")
 async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run blocking work in a thread, to its end even if cancelled; its failure is Unavailable."""
     work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    work.add_done_callback(retrieve_failure)
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeAlias
 
+from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.objects.port import Files
 
 _Place: TypeAlias = tuple[int, str]
@@ -29,11 +30,6 @@ async def run_lasting(
     running = _running.get(place)
     if running is None:
         running = _running[place] = create_task(work())
-        running.add_done_callback(partial(_forget, place))
+        running.add_done_callback(lambda _: _running.pop(place))
+        running.add_done_callback(retrieve_failure)
     await shield(running)
-
-
-def _forget(place: _Place, ended: Task[None]) -> None:
-    del _running[place]
-    if not ended.cancelled():
-        ended.exception()  # it counts as seen, also if no call waits for it any more

@@ -5,6 +5,7 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any, Protocol
 
+from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.objects.port import Chunks
 from penstock.datastore.objects.s3_answers import read_fact
@@ -29,6 +30,7 @@ class MultipartUpload:
         """Send the parts, of which only the last may be small; returns the ETag of the file."""
         begin = self._send("create_multipart_upload", Key=self._key, ContentType=content_type)
         beginning = asyncio.ensure_future(begin)
+        beginning.add_done_callback(retrieve_failure)
         try:
             started = await asyncio.shield(beginning)
             upload = {"Key": self._key, "UploadId": read_fact(started, "UploadId")}

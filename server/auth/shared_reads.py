@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Generic, TypeVar
+
+from penstock.datastore.background_tasks import retrieve_failure
 
 Found = TypeVar("Found")
 
@@ -28,15 +29,11 @@ class SharedReads(Generic[Found]):
         reading = self._reading.get(name)
         if reading is None:
             reading = self._reading[name] = asyncio.create_task(self._read_in_turn(name))
-            reading.add_done_callback(partial(self._forget_reading, name))
+            reading.add_done_callback(lambda _: self._reading.pop(name))
+            reading.add_done_callback(retrieve_failure)
         # The cancellation of one request must not end the read for the others.
         return await asyncio.shield(reading)
 
     async def _read_in_turn(self, name: str) -> Found:
         async with self._turns:
             return await self._find(name)
-
-    def _forget_reading(self, name: str, ended: "asyncio.Task[Found]") -> None:
-        del self._reading[name]
-        if not ended.cancelled():
-            ended.exception()  # it counts as seen, also if no request waits for it any more

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Final, Generic, TypeVar
 
+from penstock.datastore.background_tasks import retrieve_failure
+
 FRESH_SECONDS: Final = 1.0
 
 T = TypeVar("T")
@@ -33,6 +35,7 @@ class RecentValue(Generic[T]):
         """Return the value; a caller that leaves does not end the work for the others."""
         if self._made is None or (self._made.done() and self._now() >= self._stale_at):
             self._made = asyncio.create_task(self._make_one())
+            self._made.add_done_callback(retrieve_failure)
         return await asyncio.shield(self._made)
 
     async def _make_one(self) -> T:

@@ -16,6 +16,7 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from penstock.datastore.background_tasks import start_task
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.periodic import cancel_tasks
 from penstock.server.lineage.events import LineageEvent
@@ -104,7 +105,9 @@ class Delivery(Generic[T]):
 
         A report is described when its turn comes; that is repeated if it fails with PenstockError.
         """
-        working = asyncio.create_task(self._deliver(sender, describe))
+        working = start_task(
+            self._deliver(sender, describe), logger, "no more events reach the catalogue"
+        )
         try:
             yield
         finally:

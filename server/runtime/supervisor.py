@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from penstock.datastore.background_tasks import start_task
 from penstock.datastore.periodic import cancel_tasks
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.core.siblings import ServerProcessConfig, Siblings
@@ -60,7 +61,10 @@ class Supervisor:
 
     async def run(self) -> None:
         """Watch the processes until the task is cancelled."""
-        watching = [asyncio.create_task(self._watch(index)) for index in self._processes]
+        watching = [
+            start_task(self._watch(index), logger, "a process of the server is not replaced")
+            for index in self._processes
+        ]
         try:
             await asyncio.wait(watching)
         finally:
@@ -89,8 +93,12 @@ class Supervisor:
             code = await self._processes[index].wait()
             logger.error("process %d of the server ended (%d) and is replaced", index, code)
             await asyncio.sleep(PAUSE_SECONDS)
-            with suppress(CommandFailed):
+            try:
                 await self._start(index)
+            except CommandFailed:
+                pass  # It has said why itself.
+            except OSError as error:
+                logger.error("process %d of the server cannot be started yet: %s", index, error)
 
     async def _start(self, index: int) -> None:
         siblings = msgspec.structs.replace(self._siblings, index=index)

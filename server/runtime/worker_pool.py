@@ -10,7 +10,8 @@ from typing import NoReturn
 
 import msgspec
 
-from penstock.datastore.errors import PenstockError
+from penstock.datastore.background_tasks import start_task
+from penstock.datastore.errors import PenstockError, RequestRefused
 from penstock.datastore.executions.claims.turns import KeptPlace
 from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_when_set
@@ -23,6 +24,7 @@ from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.instrument import Instrumentation
 
 IDLE_SECONDS = 60.0
+WATCH_FAILED = "what a worker process does is not watched any more"
 HEARING_SECONDS = 1.0
 """The time in which the last reports of a process that ended are read."""
 
@@ -135,7 +137,7 @@ class WorkerPool:
         module = "penstock.server.runtime.worker"
         process = await start_process(module, as_first_line(orders), answers=True)
         self._processes[worker] = process
-        watching = asyncio.create_task(self._watch(worker, process))
+        watching = start_task(self._watch(worker, process), logger, WATCH_FAILED)
         self._watching.add(watching)
         watching.add_done_callback(self._watching.discard)
         return worker
@@ -149,7 +151,7 @@ class WorkerPool:
                 self._watch_report(msgspec.json.decode(line, type=ExecutionReport))
 
     async def _watch(self, worker: str, process: Process) -> None:
-        hearing = asyncio.create_task(self._hear(process))
+        hearing = start_task(self._hear(process), logger, WATCH_FAILED)
         code = await process.wait()
         # Whatever it has left running may hold its output open.
         await asyncio.wait([hearing], timeout=HEARING_SECONDS)
@@ -160,7 +162,7 @@ class WorkerPool:
         logger.warning("the worker process %d died (%d)", process.pid, code)
         try:
             released = await self._store.release_executions(worker)
-        except PenstockError as error:
+        except (PenstockError, RequestRefused) as error:
             logger.warning("what it ran waits for its time to run out: %s", error.message)
         else:
             if released and not self._stopping:

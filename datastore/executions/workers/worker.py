@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.limits import LARGEST, CsvLimits
 from penstock.datastore.datasets.table_cache import DatasetTables
@@ -131,6 +132,8 @@ class ExecutionWorker:
         )
         running = asyncio.create_task(work.run())
         beating = asyncio.create_task(self._send_heartbeats(work))
+        for task in (running, beating):
+            task.add_done_callback(retrieve_failure)
         try:
             await asyncio.wait([running, beating], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -138,8 +141,6 @@ class ExecutionWorker:
         if running.cancelled():
             await beating
         # The failure of the work says more than a failure of the heartbeats.
-        with suppress(asyncio.CancelledError):
-            beating.exception()
         await running
 
     async def _send_heartbeats(self, work: ExecutionRunner) -> None:

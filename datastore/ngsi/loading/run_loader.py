@@ -12,11 +12,13 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
+from penstock.datastore.background_tasks import start_task
 from penstock.datastore.errors import (
     ErrorCode,
     IllegalState,
     LimitExceeded,
     PenstockError,
+    RequestRefused,
     Unavailable,
 )
 from penstock.datastore.ngsi.commit import BatchCommitter
@@ -153,7 +155,7 @@ class RunLoader:
                 self._put_into_lane(table, entries)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
+        task = start_task(work, logger, "events are left to the next sink")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -306,6 +308,10 @@ class RunLoader:
             except PenstockError as error:
                 logger.warning("a run cannot be settled yet: %s", error.message)
                 await asyncio.sleep(SETTLE_SECONDS)
+            except RequestRefused as error:
+                # A person has to repair what refuses it, as with a destination.
+                logger.error("a run cannot be settled yet: %s", error)
+                await asyncio.sleep(self.batching.retry_intervals[-1])
         self.open_runs.discard(opened)
         for service, load in opened.loads:
             self.in_flight.release(service, load)

@@ -1,18 +1,21 @@
 """A sink on failing stores: nothing is lost, nothing is stored twice, every count is right."""
 
 import asyncio
+import gc
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.errors import RequestRefused, Unavailable
 from penstock.datastore.manifest.transitions import Reload
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.dead_letters import ReplayResult
 from penstock.datastore.ngsi.inbox import IntakeResult
 from penstock.datastore.ngsi.options import BatchingOptions, LongNames, NamingOptions
+from penstock.datastore.table.port import Operation, Table
 from tests.datastore.ngsi.failing_destinations import (
     FailingDestinations,
     FaultInjector,
@@ -24,6 +27,7 @@ from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification, wa
 from tests.datastore.ngsi.test_sink import accept, runs
 from tests.support.patience import HUNG_SECONDS, until
 from tests.support.sample_resources import on_sqlite
+from tests.support.table_interceptors import InterceptedTable
 
 pytestmark = on_sqlite
 
@@ -90,6 +94,43 @@ async def test_a_wrong_set_up_waits_to_be_put_right(world: SinkWorld) -> None:
     async with world.open_sink(THREE, destinations=destinations) as sink:
         await accept(sink)
         assert await world.recount() == IngestCounts(received=1, persisted=1, items=2)
+
+
+class RefusingTable(InterceptedTable):
+    """A table whose next transactions AWS refuses, for no reason that we know."""
+
+    def __init__(self, table: Table, count: int) -> None:
+        super().__init__(table)
+        self.left = count
+        self.is_refusing = False
+
+    def begin(self, _destination: str) -> None:
+        self.is_refusing = True
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        if self.is_refusing and self.left:
+            self.left -= 1
+            raise RequestRefused("TransactWriteItems", "ValidationException", "made up")
+        return await super().transact(operations)
+
+
+async def test_a_run_whose_settlement_is_refused_is_settled_when_it_is_not(
+    world: SinkWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    unread: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: unread.append(str(context["message"])))
+    table = RefusingTable(world.context.table, 3)
+    destinations = failing(world, table.begin)
+    async with world.open_sink(THREE, destinations=destinations, table=table) as sink:
+        await accept(sink)
+        assert await world.recount() == IngestCounts(received=1, persisted=1, items=2)
+        await wait_until_released(sink)
+    gc.collect()
+    assert (table.left, unread) == (0, [])
+    refused = [line.message for line in caplog.records if line.levelname == "ERROR"]
+    said = "TransactWriteItems was refused with ValidationException: made up"
+    assert refused == [f"a run cannot be settled yet: {said}"] * 3
 
 
 async def test_poison_that_is_tried_again_is_poison_again(world: SinkWorld) -> None:

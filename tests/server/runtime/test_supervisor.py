@@ -1,18 +1,23 @@
 """A server of several processes, which clients cannot distinguish from a single process."""
 
+import asyncio
 import os
 import re
 import signal
 import socket
+from asyncio.subprocess import Process
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
 
+from penstock.datastore.periodic import cancel_tasks
 from penstock.server.core.command_output import CommandFailed
 from penstock.server.core.siblings import Siblings
+from penstock.server.runtime import supervisor as supervisor_module
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.supervisor import Supervisor
 from penstock.server.settings.settings import Settings
@@ -136,3 +141,37 @@ async def test_a_process_that_cannot_start_is_told_of_and_the_others_are_ended(
         assert [one.returncode for one in supervisor._processes.values()] == [1, 1]
         os.close(siblings.rates)
     assert "penstock: " in capfd.readouterr().err
+
+
+async def test_a_process_that_cannot_be_started_for_a_while_is_replaced_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class DeadProcess:
+        async def wait(self) -> int:
+            return 1
+
+    class LivingProcess:
+        async def wait(self) -> int:
+            running.set()
+            await asyncio.Event().wait()
+            return 0
+
+    async def start(self: Supervisor, index: int) -> None:
+        if not tries:
+            tries.append(index)
+            raise BlockingIOError("Resource temporarily unavailable")
+        self._processes[index] = cast("Process", LivingProcess())
+
+    running, tries = asyncio.Event(), list[int]()
+    monkeypatch.setattr(supervisor_module, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(Supervisor, "_start", start)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        siblings = Siblings.create(1)
+        supervisor = Supervisor(Settings.load(seed=False), Listeners(listener), siblings)
+        supervisor._processes[0] = cast("Process", DeadProcess())
+        watching = asyncio.create_task(supervisor.run())
+        await asyncio.wait_for(running.wait(), HUNG_SECONDS)
+        await cancel_tasks([watching])
+        os.close(siblings.rates)
+    said = "process 0 of the server cannot be started yet: Resource temporarily unavailable"
+    assert said in [line.message for line in caplog.records]

@@ -5,14 +5,16 @@ import os
 import signal
 import sys
 from asyncio import create_subprocess_exec
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
 
+from penstock.datastore.errors import RequestRefused
 from penstock.datastore.executions.files import errors_key, output_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Pipeline
@@ -195,6 +197,25 @@ async def test_a_killed_worker_is_noticed_and_its_run_finished_by_the_next(
     assert await read_content(store.files, output_key(over)) == LONG_OUTPUT
     assert pool.processes == ()
     assert await faults(store.table) == []
+
+
+async def test_a_pool_goes_on_where_the_end_of_a_process_cannot_be_noted(
+    store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_store: Store, _worker: str) -> int:
+        raise RequestRefused("TransactWriteItems", "ValidationException", "made up")
+
+    class DeadProcess:
+        pid, stdout = 1, None
+
+        async def wait(self) -> int:
+            return 1
+
+    monkeypatch.setattr(Store, "release_executions", refuse)
+    pool = WorkerPool(store, settings)
+    pool._processes["w"] = ended = cast("Process", DeadProcess())
+    await pool._watch("w", ended)
+    assert pool.processes == ()
 
 
 async def test_a_stopped_pool_leaves_its_runs_to_others_and_no_process_behind(
