@@ -13,6 +13,7 @@ GROUP: Final = "query($path: GroupPath!) { group(path: $path) { path } }"
 KEYS: Final = """query($kind: ResourceKind!, $group: GroupPath, $below: Boolean) {
   tagKeys(kind: $kind, group: $group, includeChildGroups: $below, first: 100) {
     nodes { key label } pageInfo { hasNextPage } } }"""
+DEFAULT_GROUP: Final = "{ viewer { defaultGroup } }"
 NAMES: Final = """query($group: GroupPath, $below: Boolean) {
   %ss(group: $group, includeChildGroups: $below, first: 100) { nodes { name } } }"""
 
@@ -33,7 +34,10 @@ async def suggest_name(
 ) -> str:
     """Return the question for the name that is meant, of those listed first; else nothing."""
     found: Any = await client.execute(NAMES % field_name(noun), group=group, below=below)
-    return ask_for_nearest(name, (node["name"] for node in found["nodes"]))
+    names = [node["name"] for node in found["nodes"]]
+    # Letter case is no difference of names, so that another version or state of this one is missed.
+    is_there = any(comparison_form(one) == comparison_form(name) for one in names)
+    return "" if is_there else ask_for_nearest(name, names)
 
 
 async def describe_missing_keys(
@@ -44,16 +48,19 @@ async def describe_missing_keys(
     if found["pageInfo"]["hasNextPage"]:
         return []
     known = {comparison_form(node["key"]): node["label"] for node in found["nodes"]}
+    missing = [key for key in dict.fromkeys(keys) if comparison_form(key) not in known]
+    if not missing:
+        return []
+    where = group or (await client.execute(DEFAULT_GROUP))["defaultGroup"]
+    where = f"{where} and below" if below else where
     return [
-        f"You see no tag {key!r}.{ask_for_nearest(key, known.values())}"
-        for key in dict.fromkeys(keys)
-        if comparison_form(key) not in known
+        f"You see no tag {key!r} in {where}.{ask_for_nearest(key, known.values())}"
+        for key in missing
     ]
 
 
 def ask_for_nearest(name: str, known: Iterable[str]) -> str:
-    """Return the question for the nearest of other names; nothing if none is near."""
+    """Return the question for the known name that is nearest; nothing if none is near."""
     folded = {one.casefold(): one for one in known}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.8)
-    near = [one for one in near if one != name.casefold()]
     return f" Did you mean {folded[near[0]]!r}?" if near else ""

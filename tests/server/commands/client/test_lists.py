@@ -226,7 +226,7 @@ def test_datasets_are_listed_found_and_shown(terminal: Terminal) -> None:
     listed = terminal.read("datasets", "list", *where)["nodes"]
     assert {"vehicles", "passenger_vehicles"} <= {one["name"] for one in listed}
     assert terminal.print("datasets", "find", "sorce=sap", *where) == [
-        "No dataset. You see no tag 'sorce'."
+        "No dataset. You see no tag 'sorce' in /usa."
     ]
     lines = terminal.print("datasets", "show", "vehicles", *where)
     fields = dict(line.split(maxsplit=1) for line in lines[: lines.index("")])
@@ -256,11 +256,11 @@ def test_where_the_group_is_wrong_it_is_not_the_pipeline_that_is_missed(
 def test_a_key_of_tags_that_nothing_has_is_named(terminal: Terminal) -> None:
     where = ("--group", "/usa", "--below")
     assert terminal.print("pipelines", "find", "sorce=sap", "scope=1", *where) == [
-        "No pipeline. You see no tag 'sorce'. Did you mean 'source'?"
+        "No pipeline. You see no tag 'sorce' in /usa and below. Did you mean 'source'?"
     ]
     assert terminal.print("pipelines", "find", "scope=99", *where) == ["No pipeline."]
     assert terminal.print("tags", "list", "nokey", "--group", "/usa") == [
-        "No tag. You see no tag 'nokey'."
+        "No tag. You see no tag 'nokey' in /usa."
     ]
 
 
@@ -462,6 +462,13 @@ def test_a_value_of_no_parameter_is_named(terminal: Terminal, version: tuple[str
         "penstock: vehicle_emissions has no parameter 'pasengers'; "
         "there are vehicleType, pollutant, distance, passengers. Did you mean 'passengers'?\n"
     )
+
+
+def test_a_parameter_in_other_letter_case_is_asked_for(terminal: Terminal) -> None:
+    said = terminal.fail(
+        "explain", "vehicle_emissions", "vehicletype=bus", "--group", "/usa", code=2
+    )
+    assert said.endswith(" Did you mean 'vehicleType'?\n")
 
 
 def test_a_version_is_explained_by_its_number_or_label(terminal: Terminal) -> None:
