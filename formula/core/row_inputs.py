@@ -47,7 +47,9 @@ def entry_converter(type: FormulaType) -> Callable[[object], Scalar]:
     def convert_entry(entry: object) -> Scalar:
         value = convert(entry)
         if value is None:
-            message = f"expected {wanted}, found {_describe_entry(entry)}"
+            has_comma = type is FormulaType.NUMBER and isinstance(entry, str) and "," in entry
+            form = " with a decimal point" if has_comma else ""
+            message = f"expected {wanted}{form}, found {_describe_entry(entry)}"
             raise Fault(FormulaCode.INVALID_INPUT, message)
         return value
 

@@ -192,6 +192,12 @@ def test_all_unreadable_cells_of_a_row_are_told() -> None:
     assert ending.counts.failed == 1
 
 
+def test_a_number_with_a_comma_is_refused_with_what_it_lacks() -> None:
+    _, wrong, _ = run(rows('"2,5",gas'))
+    message = ":distance: expected a number with a decimal point, found '2,5'"
+    assert [line[3] for line in errors(wrong)] == [message]
+
+
 def test_a_value_that_cannot_be_read_names_its_parameter_and_the_heading_of_its_column() -> None:
     plan = TransformPlan(
         columns=(Column("km", NUMBER, label="Strecke (km)"), Column("t", NUMBER, label="T")),
