@@ -110,6 +110,10 @@ class ResourceWriter(Generic[R]):
                 return await retry_on_conflict(self.kind.noun, create_once)
         except idempotency.RepeatedCall as earlier:
             return await self._read_repeated(earlier.id)
+        except Invalid:
+            # Without its group, formulas find nothing either: that is not what has to be mended.
+            await self.access.require_group(group)
+            raise
 
     async def update(
         self,

@@ -125,6 +125,8 @@ async def test_creating_in_a_group_that_is_not_there_is_refused(store: Store) ->
     before = await contents(store.table)
     with pytest.raises(NotFound, match="There is no group /xyz"):
         await make(session, GroupPath("/xyz"), "Smelt")
+    with pytest.raises(NotFound, match="There is no group /xyz"):
+        await session.pipelines.writing.create(GroupPath("/xyz"), draft(""), None)
     with pytest.raises(BadArgument, match="no default group"):
         await session.pipelines.writing.create(None, draft("Smelt"), None)
     assert await contents(store.table) == before
