@@ -1,5 +1,6 @@
 """The set-up of a test run: its order, its caches, its marks and its temporary files."""
 
+import atexit
 import gc
 import os
 import shutil
@@ -40,6 +41,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         connect_warm_process()
     gc.collect()
     gc.freeze()
+    atexit.register(gc.unfreeze)
 
 
 @pytest.hookimpl(trylast=True)

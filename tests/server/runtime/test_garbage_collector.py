@@ -1,7 +1,10 @@
 """The collections of garbage in a server that has started."""
 
+import atexit
 import gc
+import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Final
 
 import pytest
@@ -39,3 +42,18 @@ def test_objects_in_circles_are_freed_few_at_a_time() -> None:
 
     assert sum(freed) > 80_000
     assert max(freed) < MOST
+
+
+@pytest.mark.parametrize(("module", "at_end"), [("duckdb", [gc.unfreeze]), ("nobody", [])])
+def test_what_was_excluded_is_collected_at_the_end_where_duckdb_would_tell_of_it(
+    module: str,
+    at_end: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    last: list[object] = []
+    monkeypatch.delitem(sys.modules, "duckdb", raising=False)
+    monkeypatch.setitem(sys.modules, module, ModuleType(module))
+    monkeypatch.setattr(atexit, "register", last.append)
+    request.getfixturevalue("settled")
+    assert last == at_end
