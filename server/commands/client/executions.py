@@ -29,11 +29,19 @@ from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerO
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_byte_progress
 
-COLUMNS = {"ID": "id", "STATE": "state", "CREATED": "createdAt", "BY": "createdBy"}
+COLUMNS = {
+    "ID": "id",
+    "STATE": "state",
+    "ROWS": "rowsRead",
+    "REJECTED": "rowsFailed",
+    "CREATED": "createdAt",
+    "BY": "createdBy",
+}
+NO_COUNTS = {"rowsRead": None, "rowsFailed": None}
 
 LIST = """query($id: ID!, $states: [ExecutionState!], $first: Int, $after: String) {
   pipeline(id: $id) { executions(states: $states, first: $first, after: $after) {
-    nodes { id state createdAt createdBy stateMessage }
+    nodes { id state createdAt createdBy stateMessage progress { rowsRead rowsFailed } }
     pageInfo { hasNextPage endCursor } } } }"""
 SHOW = """query($id: ID!) { execution(id: $id) {
   id state stateMessage pipeline { name owner } pipelineVersion mode tags { key value }
@@ -128,7 +136,10 @@ async def _list(
     async with server.client() as client:
         id = await find_by_name(client, "pipeline", pipeline, group or server.read_profile().group)
         found = await client.execute(LIST, id=id, states=wanted, **page.variables())
-    return print_page(found["executions"], COLUMNS, "No execution.")
+    listed = found["executions"]
+    # An execution without an input has no progress.
+    nodes = [NO_COUNTS | (node.pop("progress") or {}) | node for node in listed["nodes"]]
+    return print_page({**listed, "nodes": nodes}, COLUMNS, "No execution.")
 
 
 async def _show(server: ServerOptions, id: str) -> CommandOutput:

@@ -379,6 +379,8 @@ def test_executions_are_listed_shown_followed_and_cancelled(
         waiting = asking.ask(CREATE, id=node["id"])["execution"]["id"]
     listed = walk(terminal, "executions", "list", node["name"])
     assert [one["id"] for one in listed] == [waiting, ran["id"]]
+    counts = [(one["rowsRead"], one["rowsFailed"]) for one in listed]
+    assert counts == [(None, None), (ran["rowsRead"], ran["rowsFailed"])]
     done = walk(terminal, "executions", "list", node["name"], "--state", "success")
     assert [one["id"] for one in done] == [ran["id"]]
     assert terminal.read("executions", "cancel", waiting)["state"] == "CANCELLED"
