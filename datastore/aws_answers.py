@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from aiobotocore.httpsession import AIOHTTPSession
 from aiohttp import ClientPayloadError, ClientResponse, DummyCookieJar
 
+from penstock.datastore.answer_framing import bound_framing
 from penstock.datastore.aws_markup import find_excess
 
 MAX_LIST_BYTES: Final = 4 * 1024 * 1024
@@ -104,6 +105,11 @@ class DirectSession(AIOHTTPSession):  # type: ignore[misc]  # the library has no
     """The HTTP session of a client: no answer chooses where requests go."""
 
     response_class: ClassVar[type[ClientResponse]] = BoundedResponse
+
+    def _create_connector(self, proxy_url: str | None) -> Any:
+        connector = super()._create_connector(proxy_url)
+        bound_framing(connector)
+        return connector
 
     async def _get_session(self, proxy_url: str | None) -> DirectRequests:
         session = await super()._get_session(proxy_url)

@@ -90,6 +90,9 @@ WRITE_UNITS: Final = 2
 MATCHED_ROWS: Final = 2
 """Rows of words that are read and compared with a part of a name, in one unit."""
 
+LISTED_UNITS: Final = 400
+"""The units of a page of a list of a user's bucket, which is parsed in one piece."""
+
 CONVERTED_SOUND: Final = 200
 """Seconds of sound that FFmpeg converts in a second of processor time, or less."""
 

@@ -63,7 +63,7 @@ def test_a_time_of_aws_is_parsed(written: str | float) -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        *("", "x", "²", "9" * 30, "2026-13-01", " " * 50),
+        *("", "x", "²", "9" * 30, "2026-13-01", " " * 50, "1." * 100_000),
         "Fri, 02 Jan 2026 03:04:05 GMT" + " " * 30,
         *("Fri, 02 Jan 99999 03:04:05 GMT", "Fri, 02 Jan 2026 03:04:05 +9999"),
         *(float("nan"), float("inf"), 1e300, -1e300),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import LISTED_UNITS
 from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.object_keys import file_name_of
 from penstock.datastore.audio.tags.tag_parser import MAX_PICTURE
@@ -54,6 +55,7 @@ class FolderCovers:
         return self._known[folder]
 
     async def _read_cover(self, source: AudioSource, folder: str) -> str | None:
+        self._access.work.owe(LISTED_UNITS)
         chosen = _choose(folder, await source.list_entries(folder))
         if chosen is None:
             return None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore import aws_answers, aws_markup
+from penstock.datastore import answer_framing, aws_answers, aws_markup
 from penstock.datastore.audio import import_job, user_buckets
 from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.jobs.jobs import Job, JobState, find_jobs
@@ -144,6 +144,85 @@ async def test_an_endless_answer_is_read_as_far_as_one_of_s3(
         assert await failure_of(list_bucket(library, connection.id)) == ONE_FAILURE
         assert 1 <= len(service.sent) <= 2
         assert max(service.sent) <= getattr(aws_answers, most) + IN_SOCKETS
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+class EndlessFraming:
+    """Sends what stands around the content of an answer until the client leaves, and counts it."""
+
+    def __init__(self, head: bytes, block: bytes) -> None:
+        self.sent: list[int] = []
+        self._head = head
+        self._block = block
+
+    async def __call__(self, request: Request, connection: Connection) -> None:
+        writer: Any = vars(connection)["_writer"]
+        number = len(self.sent)
+        self.sent.append(0)
+        writer.write(self._head)
+        try:
+            while True:
+                writer.write(self._block)
+                await writer.drain()
+                self.sent[number] += len(self._block)
+        except ConnectionError:
+            return
+
+
+@pytest.mark.parametrize(
+    ("head", "block"),
+    [
+        (b"", b"\r\n" * 30_000),
+        (CHUNKED, b"0" * 65_536),
+        (CHUNKED + b"1;", b"x" * 65_536),
+        (CHUNKED, b"1\r\n \r\n" * 10_000),
+    ],
+    ids=["empty lines", "zeros of a size", "words behind a size", "chunks of one byte"],
+)
+async def test_what_stands_around_an_answer_is_read_as_far_as_that_of_s3(
+    store: Store, head: bytes, block: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3_client, "USER_PATIENCE", Patience(60.0, 60.0, 2))
+    library, service = listener(store), EndlessFraming(head, block)
+    server = LoopbackServer(service)
+    url = await server.start()
+    connection = await library.connections.add_keys("n", "my-music", REGION, KEYS, url)
+    assert await failure_of(list_bucket(library, connection.id)) == ONE_FAILURE
+    assert 1 <= len(service.sent) <= 2
+    assert max(service.sent) <= answer_framing.MAX_FRAMING_BYTES + IN_SOCKETS
+    await server.stop()
+
+
+class SmallChunks:
+    """Answers a list in chunks of some bytes, on a connection that stays."""
+
+    def __init__(self, body: bytes, size: int) -> None:
+        self._body = body
+        self._size = size
+
+    async def __call__(self, request: Request, connection: Connection) -> None:
+        writer: Any = vars(connection)["_writer"]
+        pieces = [self._body[at : at + self._size] for at in range(0, len(self._body), self._size)]
+        writer.write(CHUNKED)
+        for piece in (*pieces, b""):
+            writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        await writer.drain()
+
+
+async def test_a_long_list_may_come_in_small_chunks(store: Store) -> None:
+    keys = tuple(f"{number:04}" + "k" * 900 for number in range(1_000))
+    service = SmallChunks(listing("".join(map(entry, keys))), 16)
+    server = LoopbackServer(service)
+    library = listener(store)
+    url = await server.start()
+    connection = await library.connections.add_keys("n", "my-music", REGION, KEYS, url)
+    async with library.registering.sources.open_source(connection.id) as source:
+        for _ in range(2):
+            found = await source.list_entries("", "")
+            assert tuple(each.key for each in found) == keys
+    await server.stop()
 
 
 class InterimService:

@@ -6,13 +6,16 @@ import zlib
 from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
+from typing import Any
 
 import pytest
 from PIL import Image
 
+from penstock.datastore.access.work import LISTED_UNITS
 from penstock.datastore.audio import names
 from penstock.datastore.audio.artwork import cover_sizes, set_covers, smaller_pictures
 from penstock.datastore.audio.artwork.cover_sizes import KEPT, RENEWED, SizedCover
+from penstock.datastore.audio.artwork.folder_covers import FolderCovers
 from penstock.datastore.audio.artwork.remove_covers import CoverRemover
 from penstock.datastore.audio.artwork.set_covers import MAX_TRACKS
 from penstock.datastore.audio.artwork.smaller_pictures import MAX_PASSES, choose_size, make_smaller
@@ -409,6 +412,22 @@ async def test_no_cover_of_another_user_is_removed(store: Store) -> None:
     with pytest.raises(LimitExceeded):
         await session.audio.removing_covers.remove_from_album(f"big:{'b' * 32}")
     assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_the_list_of_a_folder_is_paid_once_for_its_tracks(store: Store) -> None:
+    account, files, prefix = Account(), store.files, "theirs/a/"
+    await files.write(f"{prefix}cover.png", single_chunk(picture(10, 10)), content_type="image/png")
+    source: Any = store.files
+    covers = FolderCovers(store.open_session(ANN, account).audio.registering.access)
+    found = await covers.find(source, f"{prefix}1.mp3")
+    assert found is not None
+    of_list_and_cover = account.owed
+    assert of_list_and_cover >= LISTED_UNITS
+    assert await covers.find(source, f"{prefix}2.mp3") == found
+    assert account.owed == of_list_and_cover
+    assert await covers.find(source, "theirs/b/1.mp3") is None
+    assert account.owed == of_list_and_cover + LISTED_UNITS
 
 
 BIG: Item = {"name": "Big", "albumArtist": "A", "count": MAX_TRACKS + 1, "durationMs": 1}
