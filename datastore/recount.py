@@ -36,6 +36,7 @@ from penstock.datastore.table.layout import (
     KindDefinition,
 )
 from penstock.datastore.table.port import Attributes, Key, key_of
+from penstock.datastore.table.tombstones import is_alive
 from penstock.datastore.text import unescape
 
 _LATEST: Final[Mapping[tuple[str, str], KindDefinition[Any]]] = {
@@ -74,7 +75,7 @@ class Recount:
         self._source = hash(key)
         leader = key.pk.partition(":")[0]
         kind = _LATEST.get((leader, key.sk))
-        if kind is not None and "deletedAt" not in item:
+        if kind is not None and is_alive(item):
             self._read_resource(kind, item)
         elif leader == EXECUTION.pk.leader and key.sk == EXECUTION.sk.text:
             self._read_execution(item)

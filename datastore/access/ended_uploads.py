@@ -10,6 +10,7 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.port import Attributes, Key, Table
+from penstock.datastore.table.tombstones import is_alive
 
 CREATION_SECONDS: Final = 60
 """The time after which a row that is watched exists, unless its creation failed."""
@@ -116,7 +117,7 @@ class EndedUploads:
             EndedUpload(row, str(row["key"]), str(row["key"])) for row, _ in rows if "key" in row
         ]
         for one in waiting:
-            if _is_gone(pipelines.get(one.pipeline)):
+            if not is_alive(pipelines.get(one.pipeline)):
                 orphans.append(EndedUpload(one.row, one.form_key))
             elif one.form_key is not None:
                 unused.append(EndedUpload(one.row, one.form_key, one.form_key))
@@ -160,10 +161,6 @@ def _used_upload(row: Attributes) -> EndedUpload:
 def _watched_key(row: Attributes) -> Key | None:
     """The key of the row by which the use of an upload shows, if there is one."""
     return Key(str(row["watchedPk"]), str(row["watchedSk"])) if "watchedPk" in row else None
-
-
-def _is_gone(pipeline: Attributes | None) -> bool:
-    return pipeline is None or "deletedAt" in pipeline
 
 
 def _pipeline_of(row: Attributes, execution: Attributes | None) -> Key | None:

@@ -69,6 +69,7 @@ from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_
 from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.port import AllOf, Compare, Exists, Item, Key, Missing, Put, Update
+from penstock.datastore.table.tombstones import NOT_DELETED, is_alive
 from penstock.datastore.tag_search import tags
 from penstock.datastore.text import name_problem
 from penstock.transform.plan import TransformPlan
@@ -299,7 +300,7 @@ def _require_enabled(execution: Execution) -> Write:
     """Require that the pipeline is enabled, by its own row."""
 
     def describe_conflict(standing: Item | None) -> Exception:
-        if standing is None or "deletedAt" in standing:
+        if not is_alive(standing):
             return not_found_error(PIPELINE.noun)
         return _closed_error(str(standing["state"]))
 
@@ -307,7 +308,7 @@ def _require_enabled(execution: Execution) -> Write:
     still = Update(
         key=PIPELINE.latest.key(id=execution.pipeline_id),
         default={"state": State.ENABLED.value},
-        condition=AllOf((Compare("state", "=", State.ENABLED.value), Missing("deletedAt"))),
+        condition=AllOf((Compare("state", "=", State.ENABLED.value), NOT_DELETED)),
     )
     return Write(still, describe_conflict)
 

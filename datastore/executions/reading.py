@@ -19,6 +19,7 @@ from penstock.datastore.table.items import Projection, load, read_or_report, rea
 from penstock.datastore.table.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Query, Range, Table
+from penstock.datastore.table.tombstones import is_alive
 from penstock.datastore.text import is_id
 from penstock.transform.plan import TransformPlan
 
@@ -99,7 +100,7 @@ async def find_execution(table: Table, id: str) -> Execution | None:
     """The current state of an execution, without a permission check; None if it is gone."""
     key = key_of_execution(id)
     item = (await table.get([key], consistent=True)).items.get(key)
-    return None if item is None or "deletedAt" in item else execution_of(item)
+    return execution_of(item) if is_alive(item) else None
 
 
 async def find_plan(table: Table, id: str) -> TransformPlan | None:

@@ -63,6 +63,7 @@ from penstock.datastore.table.port import (
     Update,
     key_of,
 )
+from penstock.datastore.table.tombstones import DELETED_AT
 
 BATCH = 25
 
@@ -204,7 +205,7 @@ class ExecutionRemoval:
     async def _mark_deleted(self, execution: Execution) -> bool:
         mark = Update(
             key=key_of_execution(execution.id),
-            set={"deletedAt": self.clock.timestamp()},
+            set={DELETED_AT: self.clock.timestamp()},
             add={"events": 1, "revision": 1},
             condition=AllOf((Compare("events", "=", execution.events), *still_listed(execution))),
         )

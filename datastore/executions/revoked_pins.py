@@ -17,6 +17,7 @@ from penstock.datastore.resources.name_resolution import NameReference, is_in_re
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET, KindDefinition
+from penstock.datastore.table.tombstones import is_alive
 from penstock.formula.core.datasets import VersionPin
 from penstock.transform.plan import TransformPlan
 
@@ -86,5 +87,5 @@ async def _read_latest(access: Access, kind: _Kind, ids: Iterable[str]) -> dict[
     return {
         keys[key]: load(kind.record, row, id=keys[key])
         for key, row in rows.items()
-        if "deletedAt" not in row
+        if is_alive(row)
     }

@@ -13,6 +13,7 @@ from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Caller, covers
 from penstock.datastore.table.items import Projection, load, read_rows
 from penstock.datastore.table.layout import PIPELINE
+from penstock.datastore.table.tombstones import is_alive
 
 _FIELDS: Projection = frozenset(("id", "owner", "groups"))
 
@@ -52,6 +53,6 @@ async def _find_pipeline(access: Access, execution: Execution) -> Pipeline | Non
     """Get latest: `pk = P:<id>, sk = PV:latest`, consistently; None if it was deleted."""
     key = PIPELINE.latest.key(id=execution.pipeline_id)
     row = (await read_rows(access.table, [key], consistent=True)).get(key)
-    if row is None or "deletedAt" in row:
+    if not is_alive(row):
         return None
     return load(PIPELINE.record, row, _FIELDS, id=execution.pipeline_id)

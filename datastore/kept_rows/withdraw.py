@@ -37,7 +37,8 @@ from penstock.datastore.records import Pipeline, State, Transformer, ValueType
 from penstock.datastore.roles import GroupPath, Role, covers
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.layout import PIPELINE
-from penstock.datastore.table.port import AllOf, Check, Exists, Missing
+from penstock.datastore.table.port import AllOf, Check
+from penstock.datastore.table.tombstones import IS_ALIVE
 from penstock.datastore.text import multiline_problem
 from penstock.transform.timestamps import milliseconds_of
 
@@ -141,8 +142,7 @@ class WithdrawRows:
         of no use: raises RowsMoved.
         """
         access = self.access
-        standing = AllOf((Exists(), Missing("deletedAt")))
-        exists = Write(Check(PIPELINE.latest.key(id=pipeline), standing))
+        exists = Write(Check(PIPELINE.latest.key(id=pipeline), AllOf(IS_ALIVE)))
         async for _ in Attempts():
             head = await read_head(access.table, pipeline)
             if head.commits > seen[-1].commit:

@@ -49,6 +49,7 @@ from penstock.datastore.table.layout import (
     Row,
 )
 from penstock.datastore.table.port import INDEX_HASH, Attributes, Item, Key, key_of
+from penstock.datastore.table.tombstones import is_alive
 from penstock.datastore.text import unescape
 
 REVISIONS: Final = ("revision", "version")
@@ -91,7 +92,7 @@ def derive(item: Attributes) -> Derivation:
     leader = key.pk.partition(":")[0]
     kind = KIND_OF_LETTER.get(leader)
     if kind is not None:
-        at_latest = key.sk == kind.latest.sk.text and "deletedAt" not in item
+        at_latest = key.sk == kind.latest.sk.text and is_alive(item)
         return _derive_from_resource(kind, item) if at_latest else NOTHING
     if leader == EXECUTION.pk.leader and key.sk == EXECUTION.sk.text:
         execution = execution_of(item)

@@ -16,14 +16,13 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.errors import VersionConflict
 from penstock.datastore.periodic import finish_all
-from penstock.datastore.playlists.header import IS_ALIVE, NOUN, require_version
+from penstock.datastore.playlists.header import NOUN, require_version
 from penstock.datastore.playlists.order import EntryOrder
 from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.playlists.rows import (
     count_of,
     header_key,
-    is_gone,
     key_of_entry,
     member_key,
     no_playlist,
@@ -43,6 +42,7 @@ from penstock.datastore.table.port import (
     Query,
     Update,
 )
+from penstock.datastore.table.tombstones import DELETED_AT, IS_ALIVE, is_alive
 
 CONCURRENT_BATCHES = 4
 HELD_UNTIL = "heldUntil"
@@ -112,13 +112,13 @@ class PlaylistDeleter:
         version = () if expected is None else (Compare("version", "=", expected),)
 
         def describe_conflict(standing: Attributes | None) -> Exception:
-            if standing is None or is_gone(standing):
+            if not is_alive(standing):
                 return no_playlist()
             return VersionConflict(count_of(standing, "version"))
 
         header = Update(
             key=header_key(playlist.id),
-            set={INDEX_HASH: tombstone_partition(), "deletedAt": self.access.clock.timestamp()},
+            set={INDEX_HASH: tombstone_partition(), DELETED_AT: self.access.clock.timestamp()},
             condition=AllOf((*IS_ALIVE, *version)),
         )
         member = Delete(member_key(playlist.owner, playlist.id), Exists())

@@ -7,7 +7,7 @@ import msgspec
 
 from penstock.datastore.errors import LimitExceeded, VersionConflict
 from penstock.datastore.playlists.records import ENTRIES_LIMIT, MAX_ENTRIES, Playlist
-from penstock.datastore.playlists.rows import count_of, header_key, is_gone, no_playlist
+from penstock.datastore.playlists.rows import count_of, header_key, no_playlist
 from penstock.datastore.playlists.rules import PlaylistRule
 from penstock.datastore.table.commit import StaleRead, Write
 from penstock.datastore.table.items import attributes_of
@@ -15,16 +15,13 @@ from penstock.datastore.table.port import (
     AllOf,
     Compare,
     Condition,
-    Exists,
     Item,
-    Missing,
     Update,
     Value,
 )
+from penstock.datastore.table.tombstones import IS_ALIVE, is_alive
 
 NOUN: Final = "playlist"
-
-IS_ALIVE = (Exists(), Missing("deletedAt"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +72,7 @@ class PlaylistChange:
         return Write(update, lambda standing: self._describe_conflict(standing, expected))
 
     def _describe_conflict(self, standing: Item | None, expected: int | None) -> Exception:
-        if standing is None or is_gone(standing):
+        if not is_alive(standing):
             return no_playlist()
         if expected not in (None, version := count_of(standing, "version")):
             return VersionConflict(version)

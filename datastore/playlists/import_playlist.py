@@ -30,7 +30,6 @@ from penstock.datastore.playlists.rows import (
     entry_item,
     header_item,
     header_key,
-    is_gone,
     member_item,
     tombstone_partition,
 )
@@ -50,6 +49,7 @@ from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.resources import idempotency
 from penstock.datastore.table.commit import AlreadyDone, Write, commit
 from penstock.datastore.table.port import INDEX_HASH, Compare, Item, Missing, Put, Update
+from penstock.datastore.table.tombstones import DELETED_AT, is_alive
 from penstock.datastore.text import replace_unprintable
 
 HOLD_TIME = timedelta(minutes=2)
@@ -187,7 +187,7 @@ class PlaylistImporter:
         held_until = iso_timestamp(self.access.clock.now() + HOLD_TIME)
         held = {
             INDEX_HASH: tombstone_partition(),
-            "deletedAt": playlist.created_at,
+            DELETED_AT: playlist.created_at,
             HELD_UNTIL: held_until,
         }
         await self.access.table.write([Put({**header_item(playlist), **held})])
@@ -243,11 +243,11 @@ class PlaylistImporter:
         """The write that publishes the playlist; it fails if a sweep has already taken it."""
 
         def describe_conflict(standing: Item | None) -> Exception:
-            return _ImportTimedOut() if is_gone(standing) else AlreadyDone()
+            return AlreadyDone() if is_alive(standing) else _ImportTimedOut()
 
         update = Update(
             key=header_key(playlist.id),
-            remove=(INDEX_HASH, "deletedAt", HELD_UNTIL),
+            remove=(INDEX_HASH, DELETED_AT, HELD_UNTIL),
             condition=Compare(HELD_UNTIL, "=", held_until),
         )
         return Write(update, describe_conflict)

@@ -13,7 +13,6 @@ from penstock.datastore.playlists.rows import (
     PREFIX,
     entry_of,
     header_key,
-    is_gone,
     key_at_position,
     member_key,
     member_of,
@@ -24,6 +23,7 @@ from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_existing, read_records
 from penstock.datastore.table.port import Query, Range
+from penstock.datastore.table.tombstones import is_alive
 from penstock.datastore.text import is_id
 
 AFTER_ALL_IDS = "~"
@@ -49,10 +49,7 @@ class PlaylistReader:
         found: list[Playlist | NotFound] = []
         for id in ids:
             header = rows.get(header_key(id)) if members.get(id) in rows else None
-            gone = header is None or is_gone(header)
-            found.append(
-                no_playlist() if header is None or gone else read_or_report(playlist_of, header)
-            )
+            found.append(read_or_report(playlist_of, header) if is_alive(header) else no_playlist())
         return found
 
     async def one(self, id: str) -> Playlist:

@@ -94,10 +94,5 @@ def no_playlist() -> NotFound:
     return not_found_error("playlist")
 
 
-def is_gone(item: Attributes | None) -> bool:
-    """Whether a header is missing, or its playlist is being deleted or not complete yet."""
-    return item is None or "deletedAt" in item
-
-
 def count_of(item: Attributes, name: str) -> int:
     return cast("int", item[name])

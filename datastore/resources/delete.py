@@ -46,6 +46,7 @@ from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import latest_item, load, resource_id
 from penstock.datastore.table.layout import TOMBSTONE, KindDefinition
 from penstock.datastore.table.port import INDEX_HASH, Attributes, Compare, Delete, Key, Put, Query
+from penstock.datastore.table.tombstones import DELETED_AT
 
 R = TypeVar("R", bound=Resource)
 
@@ -167,7 +168,7 @@ class ResourceDeleter(Generic[R]):
         item = {
             **latest_item(self.kind, buried),
             INDEX_HASH: TOMBSTONE.fill({"kind": self.kind.letter}),
-            "deletedAt": self.access.clock.timestamp(),
+            DELETED_AT: self.access.clock.timestamp(),
             "taken": taken + len(writes),
         }
         unchanged = Compare("revision", "=", resource.revision)

@@ -14,6 +14,7 @@ from penstock.datastore.resources.calculation_refs import (
 from penstock.datastore.resources.dataset_refs import ResolvedDatasets
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET
+from penstock.datastore.table.tombstones import is_alive
 from penstock.formula.syntax.parser import is_callable_name
 
 
@@ -53,7 +54,6 @@ async def unwritable_references(access: Access, saved: Resource) -> tuple[Refere
     return tuple(
         one
         for one, key in keys.items()
-        if key in rows
-        and "deletedAt" not in rows[key]
+        if is_alive(rows.get(key))
         and not is_callable_name(load(CALCULATION.record, rows[key], id=one.id).name)
     )

@@ -19,6 +19,7 @@ from penstock.datastore.table.commit import Write, stale_read
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import METRIC, PIPELINE, KindDefinition
 from penstock.datastore.table.port import Compare, Update
+from penstock.datastore.table.tombstones import is_alive
 from penstock.datastore.text import comparison_form
 from penstock.formula.core.datasets import LATEST
 
@@ -140,9 +141,7 @@ async def _refuse_circle(access: Access, metric: Metric) -> SettledMetric:
         keys = {METRIC.latest.key(id=id): id for id in ids if id != metric.id}
         rows = await read_rows(access.table, keys, consistent=True)
         return [
-            load(METRIC.record, row, id=keys[key])
-            for key, row in rows.items()
-            if "deletedAt" not in row
+            load(METRIC.record, row, id=keys[key]) for key, row in rows.items() if is_alive(row)
         ]
 
     reached = await reach_metrics(metric, read)

@@ -18,6 +18,7 @@ from penstock.datastore.table.commit import StaleRead
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.port import Attributes, Key
+from penstock.datastore.table.tombstones import is_alive
 from penstock.datastore.text import comparison_form
 from penstock.formula.core.datasets import VersionPin
 
@@ -120,7 +121,7 @@ class NameResolver(Generic[R]):
         found = {
             keys[key]: load(self.kind.record, item, id=keys[key])
             for key, item in rows.items()
-            if "deletedAt" not in item
+            if is_alive(item)
         }
         return {
             id: self._require_enabled(one) for id, one in found.items() if self._is_visible(one)

@@ -31,6 +31,7 @@ from penstock.datastore.table.items import (
 from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import INDEX_HASH, Attributes, Item, Table
+from penstock.datastore.table.tombstones import is_alive
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.posting_streams import PostingSource
 from penstock.datastore.tag_search.postings import (
@@ -167,7 +168,7 @@ class ResourceReader(Generic[R]):
         self, row: Attributes | None, projection: Projection
     ) -> LazyResource[R] | NotFound:
         """Decide by the projected fields, because they are decoded in any case."""
-        if row is None or "deletedAt" in row:
+        if not is_alive(row):
             return not_found_error(self.kind.noun)
         found = LazyResource(self.kind, row)
         try:

@@ -30,6 +30,7 @@ from penstock.datastore.table.port import (
     Update,
     key_of,
 )
+from penstock.datastore.table.tombstones import IS_ALIVE, is_alive
 
 _LETTERS: Final[Mapping[type, str]] = {kind.record: kind.letter for kind in KINDS}
 
@@ -124,7 +125,7 @@ async def find_gone(
     added = {*uses_of(after)} - {*listed_uses(before)}
     unsure = added if restores else added & {*uses_of(before)}
     rows = await read_rows(table, [used.latest for used in unsure], consistent=True)
-    return frozenset(one for one in unsure if "deletedAt" in rows.get(one.latest, {"deletedAt"}))
+    return frozenset(one for one in unsure if not is_alive(rows.get(one.latest)))
 
 
 def unused_write(resource: ResourceKey) -> Write:
@@ -168,7 +169,7 @@ def _count_use(used: ResourceKey) -> Write:
 
 def _first_count_writes(used: ResourceKey) -> list[Write]:
     """Begin the count of a resource that nothing has used, if it is there."""
-    there = AllOf((Exists(), Missing("deletedAt")))
+    there = AllOf(IS_ALIVE)
     # This update changes nothing. A condition check would need one more IAM permission.
     still = Update(key=used.latest, default={"revision": 0}, condition=there)
     begun = Update(key=used.user_count, default={"count": 0}, condition=Missing(CLOSED))

@@ -17,7 +17,8 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import load, read_or_report, read_rows, resource_id
 from penstock.datastore.table.layout import EXECUTION, PIPELINE
-from penstock.datastore.table.port import AllOf, Compare, Missing, Query, Range, Table, Update
+from penstock.datastore.table.port import AllOf, Compare, Query, Range, Table, Update
+from penstock.datastore.table.tombstones import NOT_DELETED, is_alive
 from penstock.datastore.tag_search.postings import ListedResources
 
 PAGE_SIZE: Final = 100
@@ -62,7 +63,7 @@ async def _share_pipeline(table: Table, id: str) -> GroupPath | None:
     key = PIPELINE.latest.key(id=id)
     async for _ in Attempts():
         row = (await read_rows(table, [key], consistent=True)).get(key)
-        if row is None or "deletedAt" in row:
+        if not is_alive(row):
             return None
         found = read_or_report(partial(load, Pipeline, id=id), row)
         if not isinstance(found, Pipeline):
@@ -116,6 +117,6 @@ def _writes(before: Execution, owner: GroupPath) -> list[Write]:
         key=key_of_execution(before.id),
         set={LISTED: True, "owner": owner},
         add={"revision": 1},
-        condition=AllOf((unmoved, Missing("deletedAt"), *still_listed(before))),
+        condition=AllOf((unmoved, NOT_DELETED, *still_listed(before))),
     )
     return [Write(marked), *list_changes(before, replace(before, listed=True, owner=owner))]

@@ -15,6 +15,7 @@ from penstock.datastore.table.items import load, read_or_report, read_rows, reso
 from penstock.datastore.table.layout import KINDS, REFERENCE_DATASET, KindDefinition
 from penstock.datastore.table.pages import query_items
 from penstock.datastore.table.port import Attributes, Compare, Query, Range, Update
+from penstock.datastore.table.tombstones import is_alive
 from penstock.datastore.upgrades.resource_pages import change_resources
 
 
@@ -42,7 +43,7 @@ async def _count(access: Access, kind: KindDefinition[Any], row: Attributes) -> 
 async def _count_once(access: Access, kind: KindDefinition[Any], row: Attributes) -> bool:
     read = partial(load, kind.record, id=resource_id(row))
     resource = read_or_report(read, row)
-    if not isinstance(resource, Resource) or "deletedAt" in row:
+    if not isinstance(resource, Resource) or not is_alive(row):
         return False
     amounts: dict[str, Any] = {"counted_versions": resource.version}
     if isinstance(resource, ReferenceDataset):

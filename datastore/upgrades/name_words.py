@@ -17,6 +17,7 @@ from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import read_or_report, read_rows, resource_id
 from penstock.datastore.table.layout import AUDIO, KINDS, KindDefinition
 from penstock.datastore.table.port import Attributes, Key, Scan, Table, Update, key_of
+from penstock.datastore.table.tombstones import is_alive
 from penstock.datastore.upgrades.resource_pages import change_resources
 
 PAGE_SIZE: Final = 100
@@ -39,7 +40,7 @@ async def find_by_words(access: Access, after: str | None) -> AsyncIterator[tupl
 
 
 async def _find_resource(access: Access, kind: KindDefinition[Any], row: Attributes) -> bool:
-    if row.get("named") or "deletedAt" in row:
+    if row.get("named") or not is_alive(row):
         return False
     # Who deletes it meanwhile needs no words.
     with suppress(NotFound):

@@ -10,6 +10,7 @@ from penstock.datastore.resources.writing.writer import ResourceWriter
 from penstock.datastore.table.items import resource_id
 from penstock.datastore.table.layout import KINDS, KindDefinition
 from penstock.datastore.table.port import Attributes
+from penstock.datastore.table.tombstones import is_alive
 from penstock.datastore.upgrades.resource_pages import change_resources
 
 
@@ -23,7 +24,7 @@ async def list_users(access: Access, after: str | None) -> AsyncIterator[tuple[s
 
 
 async def _list_user(access: Access, kind: KindDefinition[Any], row: Attributes) -> bool:
-    if row.get("linked") or "deletedAt" in row or not row.get("references"):
+    if row.get("linked") or not is_alive(row) or not row.get("references"):
         return False
     # Who deletes it meanwhile uses nothing.
     with suppress(NotFound):
