@@ -3,8 +3,9 @@
 import os
 import stat
 from contextlib import suppress
+from io import BufferedRandom
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 _FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
@@ -27,6 +28,20 @@ def make_private_database(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, _FILE_MODE))
     for suffix in ("", "-wal", "-shm"):
         _close_to_others(path.with_name(path.name + suffix))
+
+
+def create_private_file(path: Path) -> BufferedRandom:
+    """Create a file in place of one that is there, to write and to read it."""
+    path.unlink(missing_ok=True)
+    # Whoever makes one of this name since then is refused, and no link is followed.
+    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, _FILE_MODE), "w+b")
+
+
+def sync_file(file: BinaryIO) -> None:
+    """Bring the content of a file to the disk."""
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

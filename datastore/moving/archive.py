@@ -6,7 +6,6 @@ killed. Only the owner can read the folder.
 """
 
 import hashlib
-import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,14 +16,18 @@ import msgspec
 from penstock.datastore.access.vault import KEY_BYTES
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.moving.bucket_names import BucketNames
-from penstock.datastore.private_files import make_private_folder, sync_folder
+from penstock.datastore.private_files import (
+    create_private_file,
+    make_private_folder,
+    sync_file,
+    sync_folder,
+)
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 BLOBS: Final = "blobs"
 KEY: Final = "vault-key"
 SNAPSHOT: Final = "snapshot"
-_FILE_MODE: Final = 0o600
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -138,13 +141,9 @@ class Archive:
         path = self.folder / name
         make_private_folder(path.parent)
         draft = self.draft(name)
-        with os.fdopen(os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, _FILE_MODE), "wb") as (
-            file
-        ):
-            for block in blocks:
-                file.write(block)
-            file.flush()
-            os.fsync(file.fileno())
+        with create_private_file(draft) as file:
+            file.writelines(blocks)
+            sync_file(file)
         self.publish(draft, name)
 
     def draft(self, name: str) -> Path:

@@ -22,7 +22,12 @@ from penstock.datastore.errors import BadArgument, Unavailable
 from penstock.datastore.moving.archive import DamagedArchive, require_no_others
 from penstock.datastore.moving.held_folders import hold_folder
 from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
-from penstock.datastore.private_files import make_private_folder, sync_folder
+from penstock.datastore.private_files import (
+    create_private_file,
+    make_private_folder,
+    sync_file,
+    sync_folder,
+)
 from penstock.datastore.sqlite.copy_file import copy_database
 
 LISTING: Final = "backup.json"
@@ -331,24 +336,18 @@ def _copy_whole(source: Path, target: Path, *, replaces: bool = True) -> str:
     """
     digest = hashlib.sha256()
     draft = target.with_name(f"{target.name}.draft")
-    draft.unlink(missing_ok=True)
     # Without the source no draft is made.
-    with source.open("rb") as kept, open(draft, "xb", opener=_open_privately) as made:
+    with source.open("rb") as kept, create_private_file(draft) as made:
         while block := kept.read(BLOCK_BYTES):
             digest.update(block)
             made.write(block)
-        made.flush()
-        os.fsync(made.fileno())
+        sync_file(made)
     if replaces:
         draft.rename(target)
     else:
         _place_new(draft, target)
     sync_folder(target.parent)
     return digest.hexdigest()
-
-
-def _open_privately(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _place_new(draft: Path, target: Path) -> None:
@@ -364,4 +363,4 @@ def _place_new(draft: Path, target: Path) -> None:
 
 def _sync_file(path: Path) -> None:
     with path.open("rb") as file:
-        os.fsync(file.fileno())
+        sync_file(file)

@@ -1,10 +1,9 @@
 """Files of an archive: each content lies under its SHA-256, once for all keys that have it."""
 
 import hashlib
-import os
 from asyncio import to_thread
 from collections.abc import AsyncIterable
-from io import BufferedRandom, BufferedReader
+from io import BufferedReader
 from typing import Final, NamedTuple
 from uuid import uuid4
 
@@ -12,7 +11,7 @@ import msgspec
 
 from penstock.datastore.moving.archive import BLOBS, Archive, DamagedArchive
 from penstock.datastore.objects.port import Chunks
-from penstock.datastore.private_files import make_private_folder
+from penstock.datastore.private_files import create_private_file, make_private_folder, sync_file
 
 BLOCK_BYTES: Final = 256 * 1024
 
@@ -38,14 +37,13 @@ async def write_blob(archive: Archive, key: str, chunks: AsyncIterable[bytes]) -
     digest, size = hashlib.sha256(), 0
     name = f"{BLOBS}/{uuid4().hex}"
     draft = archive.draft(name)
-    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     try:
-        with os.fdopen(descriptor, "w+b") as file:
+        with create_private_file(draft) as file:
             async for chunk in chunks:
                 digest.update(chunk)
                 size += len(chunk)
                 await to_thread(file.write, chunk)
-            await to_thread(_flush, file)
+            await to_thread(sync_file, file)
         blob = Blob(digest.hexdigest(), size)
         place = archive.blob_path(blob.sha256)
         make_private_folder(place.parent)
@@ -54,11 +52,6 @@ async def write_blob(archive: Archive, key: str, chunks: AsyncIterable[bytes]) -
         draft.unlink(missing_ok=True)
         raise
     return blob
-
-
-def _flush(file: BufferedRandom) -> None:
-    file.flush()
-    os.fsync(file.fileno())
 
 
 async def read_blob(archive: Archive, line: FileLine) -> Chunks:

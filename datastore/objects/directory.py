@@ -34,7 +34,12 @@ from penstock.datastore.objects.port import (
     UploadForm,
 )
 from penstock.datastore.objects.signed_links import SignedLink, UrlSigner
-from penstock.datastore.private_files import make_private_database, make_private_folder, sync_folder
+from penstock.datastore.private_files import (
+    make_private_database,
+    make_private_folder,
+    sync_file,
+    sync_folder,
+)
 from penstock.datastore.sqlite.write_ahead_log import switch_on_log
 
 P = ParamSpec("P")
@@ -112,8 +117,7 @@ class ContentDraft:
 
     def move(self, target: Path) -> int:
         """Flush the content to disk, then move it to its place; return its size in bytes."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        sync_file(self._file)
         self._path.rename(target)
         sync_folder(target.parent)
         return self._file.tell()
