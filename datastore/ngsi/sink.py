@@ -230,7 +230,31 @@ async def open_sink(
 
 
 def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
-    access = Access(
+    """Build the parts of a sink, which share its access and what they may hold."""
+    access = _build_access(ground)
+    committer = _build_committer(ground, options, access)
+    in_flight = InFlightLimit(options.max_pending)
+    names = TableNameRegistry(ground.table)
+    router = EntityRouter(names, options, ground.clock)
+    busy = BusyHours(MOST_HOURS if options.keep_hours else 0)
+    loader = RunLoader(
+        committer,
+        SampleWriter(ground.destinations, options.layout, LargeValues(ground.files)),
+        options.batching,
+        in_flight,
+        DestinationLanes(in_flight),
+        names.forget_table,
+        busy,
+    )
+    window = RetryWindow(ground.clock, timedelta(seconds=options.retry_window))
+    inbox = Inbox(committer, router, window, in_flight, loader.load_segment)
+    replayer = LetterReplayer(committer, router, in_flight, loader.load_segment)
+    keeper = _build_keeper(ground, access, busy)
+    return NotificationSink(options, in_flight, inbox, loader, committer, router, replayer, keeper)
+
+
+def _build_access(ground: SinkContext) -> Access:
+    return Access(
         ground.table,
         SINK_CALLER,
         ground.clock,
@@ -238,44 +262,36 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
         shards=ground.shards,
         watch_run=ground.watch_run,
     )
-    lines = LineFiles.of(ground.files, Event)
-    worker = ground.clock.new_id()
-    ledger = RunLog(
-        access, lines, worker, ground.storage_name, ground.written_by, ground.lease_seconds
+
+
+def _build_committer(ground: SinkContext, options: SinkOptions, access: Access) -> BatchCommitter:
+    run_log = RunLog(
+        access,
+        LineFiles.of(ground.files, Event),
+        ground.clock.new_id(),
+        ground.storage_name,
+        ground.written_by,
+        ground.lease_seconds,
     )
+    queue = SettlementQueue(options.settlement_seconds)
+    segments = SegmentWriter(run_log, secrets.randbelow(SHARDS), queue)
     catalog, latest = Catalog(ground.table), LatestRows(Directory(access), ground.destinations)
 
     def forget_rows() -> None:
         catalog.forget_rows()
         latest.forget_rows()
 
-    keeping = BatchCommitter(
+    return BatchCommitter(
         ground.table,
-        ledger,
+        run_log,
         catalog,
         LetterFiles.of(ground.files),
         ground.clock,
-        SegmentWriter(
-            ledger, secrets.randbelow(SHARDS), SettlementQueue(options.settlement_seconds)
-        ),
+        segments,
         latest,
         options.batching.size,
         KnownRemovals(forget_rows),
     )
-    room = InFlightLimit(options.max_pending)
-    registry = TableNameRegistry(ground.table)
-    sorter = EntityRouter(registry, options, ground.clock)
-    persisting = SampleWriter(ground.destinations, options.layout, LargeValues(ground.files))
-    lanes = DestinationLanes(room)
-    busy = BusyHours(MOST_HOURS if options.keep_hours else 0)
-    loading = RunLoader(
-        keeping, persisting, options.batching, room, lanes, registry.forget_table, busy
-    )
-    window = RetryWindow(ground.clock, timedelta(seconds=options.retry_window))
-    intake = Inbox(keeping, sorter, window, room, loading.load_segment)
-    replaying = LetterReplayer(keeping, sorter, room, loading.load_segment)
-    keeper = _build_keeper(ground, access, busy)
-    return NotificationSink(options, room, intake, loading, keeping, sorter, replaying, keeper)
 
 
 def _build_keeper(ground: SinkContext, access: Access, busy: BusyHours) -> HourKeeper:
