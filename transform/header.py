@@ -149,10 +149,10 @@ class _ColumnNames:
 def _count_left_out(headings: Sequence[str], names: _ColumnNames) -> int:
     """Count the columns in front that tell why rows were rejected.
 
-    They are columns of the rows themselves if only they name a parameter.
+    They are columns of the rows themselves if there are no others, or only they name a parameter.
     """
     count = len(ERROR_HEADINGS)
-    if tuple(headings[:count]) != ERROR_HEADINGS:
+    if tuple(headings[:count]) != ERROR_HEADINGS or len(headings) == count:
         return 0
     named = {names.find(heading) for heading in ERROR_HEADINGS} - {None}
     return count if named <= {*map(names.find, headings[count:])} else 0

@@ -108,7 +108,7 @@ function rowsOfRejected(records: string[][], parameters: readonly NamedParameter
     const parameter = parameterOf(column, parameters);
     return header[at] === column && (parameter === null || behind.includes(parameter));
   });
-  if (!isRejected) return records;
+  if (!isRejected || behind.length === 0) return records;
   return records
     .map((fields) => fields.slice(count))
     .filter((fields) => fields.some((field) => field !== ""));

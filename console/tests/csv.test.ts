@@ -78,6 +78,7 @@ test("a file of rejected rows is read without what tells why they were rejected"
 test("columns with the names of those of rejected rows stay where only they name a parameter", () => {
   const text = "row,column,code,message,Date\n1,a,C,m,2/2/21\n";
   expect(readFile(text, 10, [...PARAMETERS, { key: "code" }])[1]).toHaveLength(5);
+  expect(readFile("row,column,code,message\n1,a,C,m\n", 10, [])[1]).toHaveLength(4);
 });
 
 test("a heading that two parameters have in other letter case names none of them", () => {

@@ -77,6 +77,8 @@ def test_a_plan_without_columns_leaves_the_four_out_too() -> None:
     plan = TransformPlan(columns=(), steps=(FormulaStep("1 / 0", "one", NUMBER),))
     _, wrong, _ = run(b"a,b\n1,2\n3,4\n", plan)
     assert run(wrong.encode(), plan)[1] == wrong
+    data = f"{ERRORS}\n1,a,C,m\n".encode()
+    assert run(data, plan)[2].counts.rows == 1
 
 
 def test_rejected_rows_are_counted_by_the_reason_of_their_first_problem() -> None:
