@@ -11,7 +11,7 @@ from aiobotocore.httpsession import AIOHTTPSession
 from aiohttp import ClientPayloadError, ClientResponse, DummyCookieJar
 
 from penstock.datastore.answer_framing import bound_framing
-from penstock.datastore.aws_markup import find_excess
+from penstock.datastore.aws_markup import MAX_ERROR_MARKUP, MAX_MARKUP, find_excess
 
 MAX_LIST_BYTES: Final = 4 * 1024 * 1024
 """More than a page of 1,000 keys, each of 1,024 bytes and escaped, has."""
@@ -79,7 +79,8 @@ class BoundedResponse(ClientResponse):
         return self._body
 
     async def _read_bounded(self) -> bytes:
-        most = self.most_error_bytes if self.status >= 300 else self.most_bytes
+        is_error = self.status >= 300
+        most = self.most_error_bytes if is_error else self.most_bytes
         blocks, size = list[bytes](), 0
         while block := await self.content.read(_BLOCK):
             blocks.append(block)
@@ -87,7 +88,8 @@ class BoundedResponse(ClientResponse):
             if size > most:
                 raise ClientPayloadError(f"the answer has more than {most} bytes")
         body = b"".join(blocks)
-        if self.is_markup and (excess := find_excess(body)):
+        most_markup = MAX_ERROR_MARKUP if is_error else MAX_MARKUP
+        if self.is_markup and (excess := find_excess(body, most_markup)):
             raise ClientPayloadError(f"the answer has too many {excess}")
         return body
 

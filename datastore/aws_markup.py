@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-MAX_MARKUP: Final = 30_000
+MAX_MARKUP: Final = 24_000
 """The most `<` of an answer: those of a page of 1,000 keys are some 16,000."""
+
+MAX_ERROR_MARKUP: Final = 500
 
 MAX_LISTED: Final = 1_000
 """The most keys, or folders, of a page."""
@@ -17,8 +19,11 @@ MAX_LISTED: Final = 1_000
 MAX_PIECES: Final = 30_000
 """The most ends of lines and references, each of which ends a piece of text: a key has two."""
 
-MAX_ATTRIBUTE_BYTES: Final = 4_096
-"""The most bytes of tags with attributes, with the text behind: an answer of AWS has 200."""
+MAX_ATTRIBUTE_BYTES: Final = 512
+"""The most bytes of tags with attributes, with the text behind: an answer of AWS has 200.
+
+The parser writes a namespace before each name.
+"""
 
 _MAX_TIME: Final = 40
 _PIECE_ENDS: Final = (b"&", b"\n", b"\r")
@@ -30,9 +35,9 @@ _LISTED: Final = tuple(
 )
 
 
-def find_excess(body: bytes) -> str | None:
+def find_excess(body: bytes, most_markup: int = MAX_MARKUP) -> str | None:
     """Name what an answer has too much of; None if it can be parsed in some milliseconds."""
-    if body.count(b"<") > MAX_MARKUP:
+    if body.count(b"<") > most_markup:
         return "elements"
     if sum(map(body.count, _PIECE_ENDS)) > MAX_PIECES:
         return "pieces of text"

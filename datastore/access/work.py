@@ -90,6 +90,9 @@ WRITE_UNITS: Final = 2
 MATCHED_ROWS: Final = 2
 """Rows of words that are read and compared with a part of a name, in one unit."""
 
+BUCKET_UNITS: Final = 150
+"""The units of the calls by which an object of a user's bucket is looked at."""
+
 LISTED_UNITS: Final = 400
 """The units of a page of a list of a user's bucket, which is parsed in one piece."""
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.upload_forms import FormTerms
+from penstock.datastore.access.work import BUCKET_UNITS
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
 from penstock.datastore.audio.artwork.folder_covers import FolderCovers
 from penstock.datastore.audio.buckets import AudioSource
@@ -95,8 +96,10 @@ class UploadRegistrar:
 
         The object is an upload of the caller, or lies in the connection's bucket. Raises
         NotFound if it does not exist, Invalid if it is no audio, and ObjectTaken with the
-        audio's id if it is already registered.
+        audio's id if it is already registered, and RateLimited.
         """
+        if connection_id is not None:
+            self.access.work.spend_more(BUCKET_UNITS)
         async with self.sources.open_source(connection_id) as source:
             (state,) = await self.find_states(source.bucket, [object_key], connection_id)
             if state.taken_by is not None:

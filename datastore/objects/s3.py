@@ -27,10 +27,12 @@ from penstock.datastore.objects.port import (
     content_disposition,
 )
 from penstock.datastore.objects.s3_answers import (
+    ENCODING,
     check_content,
     check_progress,
     check_range,
     read_fact,
+    read_keys,
     unreadable_answer,
 )
 from penstock.datastore.objects.s3_client import (
@@ -267,13 +269,13 @@ class S3Files:
         while more and len(entries) < limit:
             last = entries[-1].key if entries else after
             most = limit - len(entries)
-            page = await self._call("list_objects_v2", Prefix=prefix, StartAfter=last, MaxKeys=most)
+            page = await self._list_page(Prefix=prefix, StartAfter=last, MaxKeys=most)
             more, contents = read_fact(page, "IsTruncated"), page.get("Contents", ())
             if len(contents) > most:
                 raise Unavailable("The bucket lists more than it was asked for.")
             found = [
-                FileEntry(*(read_fact(each, name) for name in ("Key", "Size", "ETag")))
-                for each in contents
+                FileEntry(key, read_fact(each, "Size"), read_fact(each, "ETag"))
+                for key, each in zip(await read_keys(page, contents, "Key"), contents, strict=True)
             ]
             check_progress(last, [entry.key for entry in found], more=more)
             entries += found
@@ -290,8 +292,8 @@ class S3Files:
         place = {"StartAfter": port.behind_folder(after)}
         while len(folders) < limit:
             # Files between the folders count in a page, so that one may hold no folder.
-            page = await self._call("list_objects_v2", Prefix=prefix, Delimiter="/", **place)
-            found = [read_fact(each, "Prefix") for each in page.get("CommonPrefixes", ())]
+            page = await self._list_page(Prefix=prefix, Delimiter="/", **place)
+            found = await read_keys(page, page.get("CommonPrefixes", ()), "Prefix")
             check_progress(folders[-1] if folders else after, found, more=False)
             folders += found
             if not read_fact(page, "IsTruncated"):
@@ -301,6 +303,9 @@ class S3Files:
                 raise Unavailable("The pages of the bucket's list do not follow one another.")
             place = {"ContinuationToken": token}
         return tuple(folders[:limit])
+
+    async def _list_page(self, **arguments: object) -> Any:
+        return await self._call("list_objects_v2", EncodingType=ENCODING, **arguments)
 
     async def close(self) -> None:
         await self._held.aclose()

@@ -1,13 +1,23 @@
 """The facts in an answer of S3, or of a store in its place, which may leave them out."""
 
 import re
+from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
+from urllib.parse import unquote_plus
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.port import FileReplaced
+from penstock.datastore.objects.port import KEY_BYTES, FileReplaced
 
+ENCODING: Final = "url"
+"""How a store is asked to encode keys, some of which no XML can hold.
+
+The library would decode them all in one piece, and other texts of the page with them.
+"""
+
+_MAX_ENCODED: Final = 3 * KEY_BYTES
+_KEYS_AT_ONCE: Final = 50
 _RANGE: Final = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)", re.ASCII)
 
 
@@ -23,6 +33,23 @@ def read_fact(answer: Mapping[str, Any], *names: str) -> Any:
             raise unreadable_answer()
         found = found[name]
     return found
+
+
+async def read_keys(page: Mapping[str, Any], found: Sequence[Any], name: str) -> list[str]:
+    """Read the keys of a page, decoded where the store has encoded them; gives way to others.
+
+    Raises Unavailable for one that is longer than any. A letter beyond ASCII takes half a
+    microsecond, and a page may have a million.
+    """
+    keys, is_encoded = list[str](), page.get("EncodingType") == ENCODING
+    for number, each in enumerate(found, 1):
+        key = str(read_fact(each, name))
+        if len(key) > _MAX_ENCODED:
+            raise unreadable_answer()
+        keys.append(unquote_plus(key) if is_encoded else key)
+        if not number % _KEYS_AT_ONCE:
+            await sleep(0)
+    return keys
 
 
 def check_progress(after: str, keys: Sequence[str], *, more: bool) -> None:
