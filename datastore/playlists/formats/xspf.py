@@ -5,7 +5,9 @@ is fetched. The reader ignores unknown elements with everything inside them.
 """
 
 import re
-from typing import Final
+from functools import partial
+from typing import Any, Final
+from weakref import proxy
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
@@ -30,6 +32,9 @@ NAMESPACE: Final = "http://xspf.org/ns/0/"
 MAX_DEPTH: Final = 32
 MAX_NAMESPACE: Final = 256
 """Characters of a namespace's name, which the parser writes out at each use of its prefix."""
+
+MAX_NAMES: Final = 1_000
+"""Different names of elements, attributes and prefixes; the standard has some 30."""
 
 PIECE: Final = 64 * 1024
 """Bytes that are parsed at once."""
@@ -71,13 +76,16 @@ class XspfParser:
     def __init__(self, encoding: str | None = None) -> None:
         self._parser = expat.ParserCreate(encoding, " ")
         self._parser.buffer_text = True
+        # The parser must not hold this object: its memory would stay until a collection.
+        collector: Any = proxy(self)
         if encoding is None:
-            self._parser.XmlDeclHandler = self._check_declaration
-        self._parser.StartDoctypeDeclHandler = self._refuse_doctype
-        self._parser.StartNamespaceDeclHandler = self._check_namespace
-        self._parser.StartElementHandler = self._start_element
-        self._parser.EndElementHandler = self._end_element
-        self._parser.CharacterDataHandler = self._add_text
+            self._parser.XmlDeclHandler = partial(XspfParser._check_declaration, collector)
+        self._parser.StartDoctypeDeclHandler = partial(XspfParser._refuse_doctype, collector)
+        self._parser.StartNamespaceDeclHandler = partial(XspfParser._check_namespace, collector)
+        self._parser.StartElementHandler = partial(XspfParser._start_element, collector)
+        self._parser.EndElementHandler = partial(XspfParser._end_element, collector)
+        self._parser.CharacterDataHandler = partial(XspfParser._add_text, collector)
+        self._names = set[str | None]()
         self._path: list[str] = []
         self._parts: list[str] | None = None
         self._size = 0
@@ -108,7 +116,15 @@ class XspfParser:
         except expat.ExpatError as error:
             raise UnreadablePlaylist("This is no XML.", error.lineno, error.offset + 1) from None
 
-    def _check_namespace(self, _prefix: str | None, name: str | None) -> None:
+    def _check_names(self, *names: str | None) -> None:
+        """Refuse many different names of elements, attributes and prefixes: the parser keeps all."""
+        self._names.update(names)
+        if len(self._names) > MAX_NAMES:
+            message = f"There are more than {MAX_NAMES} different names of elements and attributes."
+            raise UnreadablePlaylist(message, self._parser.CurrentLineNumber)
+
+    def _check_namespace(self, prefix: str | None, name: str | None) -> None:
+        self._check_names(prefix)
         if name is not None and len(name) > MAX_NAMESPACE:
             message = f"The name of a namespace has more than {MAX_NAMESPACE} characters."
             raise UnreadablePlaylist(message, self._parser.CurrentLineNumber)
@@ -123,6 +139,7 @@ class XspfParser:
         raise UnreadablePlaylist(message, self._parser.CurrentLineNumber)
 
     def _start_element(self, tag: str, attributes: dict[str, str]) -> None:
+        self._check_names(tag, *attributes)
         namespace, _, name = tag.rpartition(" ")
         self._path.append(name if namespace in ("", NAMESPACE) else "")
         if len(self._path) > MAX_DEPTH:

@@ -1,9 +1,11 @@
 """Malicious or malformed files end in an error with its position."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import suppress
 from encodings.aliases import aliases
 from itertools import count
+from weakref import ref
 
 import pytest
 from hypothesis import given
@@ -18,6 +20,7 @@ from penstock.datastore.playlists.formats.document import (
     MAX_TRACKS,
     PlaylistDocument,
     PlaylistFormat,
+    UnreadablePlaylist,
 )
 from penstock.datastore.playlists.formats.files import read
 from tests.support.processor_time import yardsticks
@@ -180,6 +183,40 @@ LONG_TEXT = "x" * (xspf.MAX_MARKUP + xspf.PIECE)
 )
 def test_what_the_parser_of_xml_holds_as_one_is_short(text: str, message: str) -> None:
     assert read_refused(PlaylistFormat.XSPF, text).message == message
+
+
+NAMES = range(xspf.MAX_NAMES + 1)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "".join(f"<a{number}/>" for number in NAMES),
+        "".join(f'<a a{number}=""/>' for number in NAMES),
+        "<a " + " ".join(f"a{number}=''" for number in NAMES) + "/>",
+        "".join(f'<a xmlns:p{number}="u"/>' for number in NAMES),
+        "".join(f'<p:a xmlns:p="u{number}"/>' for number in NAMES),
+    ],
+    ids=["elements", "attributes", "attributes of one", "prefixes", "namespaces"],
+)
+def test_a_playlist_has_few_different_names(content: str) -> None:
+    problem = read_refused(PlaylistFormat.XSPF, f"<playlist {NS}>{content}</playlist>")
+    assert problem.message == "There are more than 1000 different names of elements and attributes."
+
+
+@pytest.mark.parametrize("ending", ["</playlist>", "<"])
+def test_a_playlist_that_was_read_leaves_nothing_for_the_collector(ending: str) -> None:
+    parser = xspf.XspfParser()
+    seen = ref(parser)
+    gc.disable()
+    try:
+        with suppress(UnreadablePlaylist):
+            parser.feed(f"<playlist {NS}>{ending}".encode(), lambda: None)
+            parser.close()
+        del parser
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 def test_extensions_of_others_are_passed_over_and_ours_is_short() -> None:
