@@ -117,7 +117,7 @@ class XspfParser:
             raise UnreadablePlaylist("This is no XML.", error.lineno, error.offset + 1) from None
 
     def _check_names(self, *names: str | None) -> None:
-        """Refuse many different names of elements, attributes and prefixes: the parser keeps all."""
+        """Refuse many names of elements, attributes and prefixes: the parser keeps each."""
         self._names.update(names)
         if len(self._names) > MAX_NAMES:
             message = f"There are more than {MAX_NAMES} different names of elements and attributes."
