@@ -17,14 +17,7 @@ from tests.faults.dynamodb_proxy import FaultProxy
 from tests.support.application import ApplicationClient, open_application
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import CREATE_GROUP, UPDATE, Ask, as_caller, draft, tag_inputs
-from tests.support.stores import (
-    TWO,
-    dynoxide_endpoint,
-    moto_endpoint,
-    open_dynamodb,
-    open_files,
-    open_table,
-)
+from tests.support.stores import open_dynamodb, open_files, open_table, quick_endpoint
 from tests.support.table_interceptors import LaggingTable
 
 REED = as_caller("reed", "/eu=reader")
@@ -322,7 +315,7 @@ async def test_the_removal_of_an_execution_leaves_no_row_of_its_history(ask: Ask
 
 
 async def test_the_requests_over_the_wire_ask_for_consistency(tmp_path: Path) -> None:
-    endpoint = moto_endpoint() if "moto" in TWO else dynoxide_endpoint()
+    endpoint = quick_endpoint()
     async with AsyncExitStack() as held:
         proxy = await held.enter_async_context(FaultProxy(endpoint))
         table = await open_dynamodb(proxy.url)

@@ -27,6 +27,7 @@ from tests.support.stores import (
     dynoxide_endpoint,
     moto_endpoint,
     open_dynamodb,
+    quick_endpoint,
     skip_reason,
 )
 
@@ -99,11 +100,6 @@ class FaultyApplication:
 @pytest.fixture(autouse=True)
 def silence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "READ_SECONDS", SILENCE)
-
-
-def quick_endpoint() -> str:
-    """Return a local DynamoDB endpoint; moto is ten times slower, but always available."""
-    return dynoxide_endpoint() if skip_reason("dynoxide") is None else moto_endpoint()
 
 
 @asynccontextmanager

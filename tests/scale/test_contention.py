@@ -16,7 +16,7 @@ from tests.scale.loads import LOADS, LoadedServer, create_table, open_loaded_ser
 from tests.support.consistency_check import faults
 from tests.support.patience import HUNG_SECONDS
 from tests.support.sample_resources import SUPER, USA, make
-from tests.support.stores import dynoxide_endpoint, moto_endpoint, skip_reason
+from tests.support.stores import quick_endpoint
 
 pytestmark = pytest.mark.runs_together("contention")
 
@@ -34,10 +34,6 @@ class Setting(NamedTuple):
     proxy: ContentionProxy
     servers: list[LoadedServer]
     table: DynamoDBTable
-
-
-def quick_endpoint() -> str:
-    return moto_endpoint() if skip_reason("dynoxide") else dynoxide_endpoint()
 
 
 @asynccontextmanager

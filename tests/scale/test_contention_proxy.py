@@ -25,7 +25,7 @@ from tests.scale.contention_proxy import ContentionProxy, ProxyLimits, describe_
 from tests.scale.partitions import Partition
 from tests.support.loop_clock import LONG, clock_of, pass_time
 from tests.support.patience import until
-from tests.support.stores import moto_endpoint, open_dynamodb
+from tests.support.stores import open_dynamodb, quick_endpoint
 
 HOT = Key("H", "1")
 
@@ -41,8 +41,8 @@ async def open_proxied_tables(
     """Serve one table behind the proxy to several servers."""
     async with AsyncExitStack() as held:
         clock_of(asyncio.get_running_loop())
-        proxy = await held.enter_async_context(ContentionProxy(moto_endpoint(), limits))
-        made = await open_dynamodb(moto_endpoint())
+        proxy = await held.enter_async_context(ContentionProxy(quick_endpoint(), limits))
+        made = await open_dynamodb(quick_endpoint())
         held.push_async_callback(made.close)
         await made.create()
         opened = []

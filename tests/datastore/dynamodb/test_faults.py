@@ -28,7 +28,7 @@ from penstock.datastore.table.port import (
 from tests.faults.dynamodb_proxy import FITTING, Fault, FaultProxy
 from tests.support.loop_clock import LONG, pass_time
 from tests.support.patience import HUNG_SECONDS, until
-from tests.support.stores import moto_endpoint, open_dynamodb
+from tests.support.stores import open_dynamodb, quick_endpoint
 
 QUICK = frozenset(Fault) - {Fault.SILENT_AFTER}
 PASSED_ON_WHOLE = {Fault.SLOW, Fault.SHORT_PAGE}
@@ -68,7 +68,7 @@ def read_timeout() -> Iterator[None]:
 async def shared_table(
     request: pytest.FixtureRequest, read_timeout: None
 ) -> AsyncIterator[tuple[DynamoDBTable, FaultProxy]]:
-    async with FaultProxy(moto_endpoint()) as proxy:
+    async with FaultProxy(quick_endpoint()) as proxy:
         # Less than the time for which a token is remembered.
         proxy.silence = HUNG_SECONDS + 1
         table = await open_dynamodb(proxy.url, kind=request.param, deadline=9 * LONG)

@@ -16,7 +16,7 @@ from penstock.datastore.errors import InvalidCursor, RequestRefused
 from penstock.datastore.table.port import INDEX, Check, Exists, Key, Put, Query, Range
 from tests.faults.dynamodb_proxy import Fault, FaultProxy
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
-from tests.support.stores import NOBODY, aws_environment, moto_endpoint, open_dynamodb
+from tests.support.stores import NOBODY, aws_environment, open_dynamodb, quick_endpoint
 
 KEY = Key("P:1", "PV:latest")
 TIMEOUTS = (protocol.CONNECT_SECONDS, protocol.READ_SECONDS)
@@ -28,7 +28,7 @@ RAW_KEY = {"pk": {"S": KEY.pk}, "sk": {"S": KEY.sk}}
 
 @pytest.fixture
 async def proxy() -> AsyncIterator[FaultProxy]:
-    async with FaultProxy(moto_endpoint()) as proxy:
+    async with FaultProxy(quick_endpoint()) as proxy:
         yield proxy
 
 

@@ -37,7 +37,7 @@ from tests.datastore.ngsi.sample_destinations import event as sample_event
 from tests.datastore.ngsi.sample_destinations import open_dynamodb, unique_table_name
 from tests.datastore.ngsi.sample_sinks import AT, SinkWorld, car, notification, open_world
 from tests.support.sample_resources import SUPER, walk
-from tests.support.stores import moto_endpoint, open_table
+from tests.support.stores import open_table, quick_endpoint
 
 SHAPES = {
     "Cygnus": [("ID", "N", "HASH")],
@@ -112,7 +112,7 @@ async def count_items(client: Any, name: str) -> int:
 
 @pytest.fixture
 async def destinations() -> AsyncIterator[DynamoDBDestinations]:
-    opened = await open_dynamodb(moto_endpoint())
+    opened = await open_dynamodb(quick_endpoint())
     yield opened
     await opened.close()
 

@@ -26,7 +26,7 @@ from tests.datastore.ngsi.test_foreign_tables import (
     put_items,
 )
 from tests.support.sample_resources import Watch
-from tests.support.stores import TWO, moto_endpoint, open_files, open_table
+from tests.support.stores import TWO, open_files, open_table, quick_endpoint
 from tests.support.table_interceptors import PausedTable
 
 PAGE: Final = 3
@@ -64,7 +64,7 @@ async def read_note(table: Table, name: str) -> Attributes:
 
 @pytest.fixture
 async def destinations() -> AsyncIterator[DynamoDBDestinations]:
-    opened = await open_dynamodb(moto_endpoint())
+    opened = await open_dynamodb(quick_endpoint())
     yield opened
     await opened.close()
 

@@ -30,7 +30,7 @@ from tests.datastore.ngsi.sample_destinations import (
     unique_table_name,
 )
 from tests.faults.dynamodb_proxy import Fault, FaultProxy
-from tests.support.stores import moto_endpoint
+from tests.support.stores import quick_endpoint
 
 
 class Recorder:
@@ -207,7 +207,7 @@ async def test_a_request_of_more_than_25_items_is_refused(destinations: Destinat
 
 async def test_what_a_store_leaves_undone_or_refuses_for_now_is_sent_again() -> None:
     name = unique_table_name()
-    async with FaultProxy(moto_endpoint()) as proxy:
+    async with FaultProxy(quick_endpoint()) as proxy:
         proxy.script(
             "BatchWriteItem",
             Fault.UNPROCESSED,
@@ -226,7 +226,7 @@ async def test_what_a_store_leaves_undone_or_refuses_for_now_is_sent_again() -> 
 @pytest.mark.parametrize("fault", [Fault.UNPROCESSED, Fault.THROTTLED, Fault.RESET_AFTER])
 async def test_an_impatient_write_sends_each_request_once(fault: Fault) -> None:
     name = unique_table_name()
-    async with FaultProxy(moto_endpoint()) as proxy:
+    async with FaultProxy(quick_endpoint()) as proxy:
         destinations = await open_dynamodb(proxy.url)
         writer = writer_to(destinations)
         events = [event(name, at=AT + n) for n in range(2)]
@@ -240,7 +240,7 @@ async def test_an_impatient_write_sends_each_request_once(fault: Fault) -> None:
 
 
 async def test_two_who_make_a_table_at_once_both_write_to_it() -> None:
-    name, destinations = unique_table_name(), await open_dynamodb(moto_endpoint())
+    name, destinations = unique_table_name(), await open_dynamodb(quick_endpoint())
     writers = [writer_to(destinations) for _ in range(4)]
     events = [event(name, at=AT + n) for n in range(4)]
     await asyncio.gather(
@@ -251,7 +251,7 @@ async def test_two_who_make_a_table_at_once_both_write_to_it() -> None:
 
 
 async def test_a_table_that_was_deleted_is_made_again() -> None:
-    name, destinations = unique_table_name(), await open_dynamodb(moto_endpoint())
+    name, destinations = unique_table_name(), await open_dynamodb(quick_endpoint())
     persisting = writer_to(destinations)
     await persisting.store_events([event(name)])
     await destinations._client.call("DeleteTable", {"TableName": name})
@@ -261,7 +261,7 @@ async def test_a_table_that_was_deleted_is_made_again() -> None:
 
 
 async def test_a_table_of_samples_has_keys_and_nothing_more() -> None:
-    name, destinations = unique_table_name(), await open_dynamodb(moto_endpoint())
+    name, destinations = unique_table_name(), await open_dynamodb(quick_endpoint())
     for _ in range(2):
         await destinations.create(name)
     described = (await destinations._client.call("DescribeTable", {"TableName": name}))["Table"]

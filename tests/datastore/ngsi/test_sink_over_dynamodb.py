@@ -14,8 +14,8 @@ from tests.datastore.ngsi.sample_destinations import PrefixedDestinations, open_
 from tests.datastore.ngsi.sample_sinks import SinkWorld, car, notification, open_world
 from tests.faults.dynamodb_proxy import Fault, FaultProxy
 from tests.support.sample_resources import SUPER
-from tests.support.stores import moto_endpoint
 from tests.support.stores import open_dynamodb as open_table
+from tests.support.stores import quick_endpoint
 
 SPEEDY = set(Fault) - {Fault.SILENT_AFTER, Fault.SHORT_PAGE, Fault.SLOW}
 NOTIFICATIONS = 12
@@ -40,9 +40,9 @@ async def send(world: SinkWorld, left: list[int], sink: Any) -> list[int]:
 @pytest.mark.parametrize("seed", [1])
 async def test_whatever_dynamodb_does_each_sample_is_stored_once(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
-    made = await open_table(moto_endpoint())
+    made = await open_table(quick_endpoint())
     await made.create()
-    async with FaultProxy(moto_endpoint()) as proxy:
+    async with FaultProxy(quick_endpoint()) as proxy:
         # Its silence lasts longer than any call, and passes at once.
         proxy.silence = DEADLINE + 1
         table = await open_table(proxy.url, name=made._name, deadline=DEADLINE)
