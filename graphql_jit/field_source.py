@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from typing import Any, Final, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 from graphql import (
     GraphQLField,
@@ -148,6 +149,7 @@ FieldSource: TypeAlias = (
     TypeNameSource | AttributeSource | MemberSource | ResolverSource | DirectSource
 )
 
+_handlers: WeakKeyDictionary[Schema, dict[StrawberryField, Handlers]] = WeakKeyDictionary()
 _DEFINITION: Final = GraphQLCoreConverter.DEFINITION_BACKREF
 
 
@@ -174,8 +176,7 @@ def field_source_of(
 def _strawberry_source(
     field: StrawberryField, schema: Schema
 ) -> AttributeSource | DirectSource | None:
-    converter = schema.schema_converter
-    handlers = converter._get_field_exception_handlers(field)  # noqa: SLF001  # has no other name
+    handlers = _find_handlers(field, schema)
     altered = type(field).get_result is not StrawberryField.get_result
     if altered or field.extensions or field.is_subscription:
         return None
@@ -184,6 +185,17 @@ def _strawberry_source(
         return _direct_source(field, resolver, schema, handlers)
     plain = schema.config.default_resolver is getattr and not handlers
     return AttributeSource(field.python_name) if plain else None
+
+
+def _find_handlers(field: StrawberryField, schema: Schema) -> Handlers:
+    """Return the exception handlers of a field, which Strawberry finds by resolving its types."""
+    known = _handlers.setdefault(schema, {})
+    found = known.get(field)
+    if found is None:
+        converter = schema.schema_converter
+        found = converter._get_field_exception_handlers(field)  # noqa: SLF001  # has no other name
+        known[field] = found
+    return found
 
 
 def _direct_source(
