@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,7 +24,6 @@ from penstock.datastore.ngsi.options import (
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import MANIFEST, RunLog
 from penstock.datastore.ngsi.sink import NotificationSink
-from penstock.datastore.table.pages import Window
 from tests.datastore.ngsi.sample_sinks import (
     QUICK,
     SinkWorld,
@@ -34,7 +34,7 @@ from tests.datastore.ngsi.sample_sinks import (
 )
 from tests.support.loop_clock import LONG, let_tasks_run, pass_time
 from tests.support.patience import until
-from tests.support.sample_resources import Watch, on_sqlite, without_moto
+from tests.support.sample_resources import Watch, on_sqlite, walk, without_moto
 
 SLOW = replace(QUICK, batching=BatchingOptions(size=1000, timeout=1000.0))
 """Nothing is stored before it has to be."""
@@ -46,8 +46,7 @@ async def accept(sink: NotificationSink, *entities: Any, **headers: str) -> Inta
 
 async def runs(sink: NotificationSink) -> list[Run]:
     lists = RunLists(sink.committer.run_log.runs)
-    page = await lists.page(MANIFEST, RunListFilter(), Window(size=100))
-    return [run for _, run in page.entries]
+    return await walk(partial(lists.page, MANIFEST, RunListFilter()), 100)
 
 
 async def read_events(log: RunLog, run: Run) -> list[Event]:
@@ -56,15 +55,12 @@ async def read_events(log: RunLog, run: Run) -> list[Event]:
 
 
 async def runs_in_hand(sink: NotificationSink) -> list[Run]:
-    """The runs that are not loaded."""
-    lists = RunLists(sink.committer.run_log.runs)
-    filters = [RunListFilter(state=state) for state in RunState if state is not RunState.LOADED]
+    """The runs that are not loaded: of all, since a list for each state takes ten times longer."""
     try:
-        pages = [await lists.page(MANIFEST, each, Window(size=100)) for each in filters]
+        return [run for run in await runs(sink) if run.state is not RunState.LOADED]
     except NotFound:
         # The manifest does not exist before its first run.
         return []
-    return [run for page in pages for _, run in page.entries]
 
 
 @without_moto
