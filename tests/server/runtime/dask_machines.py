@@ -1,12 +1,13 @@
 """Schedulers and machines of clusters of Dask in this process."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 
 distributed = pytest.importorskip("distributed", reason="penstock[dask]")
+dask = pytest.importorskip("dask", reason="penstock[dask]")
 
 Machine = Callable[[str], Any]
 
@@ -17,11 +18,15 @@ def scheduler() -> Any:
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """Starts a machine with one thread for the scheduler at an address."""
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """Starts a machine with one thread for the scheduler at an address.
+
+    Its profiler, which would look at its thread a hundred times a second, is off.
+    """
     directory = str(tmp_path_factory.mktemp("dask"))
     more = {"nthreads": 1, "dashboard_address": "127.0.0.1:0", "local_directory": directory}
-    return partial(distributed.Worker, **more)
+    with dask.config.set({"distributed.worker.profile.enabled": False}):
+        yield partial(distributed.Worker, **more)
 
 
 @pytest.fixture(scope="module")
