@@ -27,7 +27,7 @@ class RowCounts(msgspec.Struct, frozen=True):
         return RowCounts(*(one + another for one, another in pairs))
 
 
-class RejectionCount(NamedTuple):
+class RejectionCount(msgspec.Struct, frozen=True):
     """The number of rows whose first problem has this code, in this column."""
 
     code: str
@@ -38,8 +38,8 @@ class RejectionCount(NamedTuple):
 def sum_rejections(*counted: Iterable[RejectionCount]) -> tuple[RejectionCount, ...]:
     """Add up the rows of equal reasons; these are in the order of the first row of each."""
     found = Counter[tuple[str, str]]()
-    for code, column, rows in chain(*counted):
-        found[code, column] += rows
+    for each in chain(*counted):
+        found[each.code, each.column] += each.rows
     return tuple(RejectionCount(*reason, rows) for reason, rows in found.items())
 
 

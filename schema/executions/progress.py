@@ -82,6 +82,6 @@ def rejection_counts(
     if found is None:
         return None
     return [
-        RejectionCount(code=code, column=column or None, rows=Long(rows))
-        for code, column, rows in found
+        RejectionCount(code=each.code, column=each.column or None, rows=Long(each.rows))
+        for each in found
     ]

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from penstock.transform.outcome import sum_rejections
+from penstock.transform.outcome import RejectionCount, sum_rejections
 from penstock.transform.plan import Column, FormulaStep, TransformPlan
 from tests.transform.sample_files import ERRORS, NUMBER, OUTPUT, STRING, TRIPS, errors, rows, run
 
@@ -85,9 +85,9 @@ def test_rejected_rows_are_counted_by_the_reason_of_their_first_problem() -> Non
     data = rows("x,a", "1", "1,gas", "y,b", '2,"a"b')
     ending = run(data)[2]
     assert ending.rejections == (
-        ("INVALID_INPUT", "distance", 2),
-        ("FIELD_COUNT", "", 1),
-        ("MALFORMED_ROW", "", 1),
+        RejectionCount("INVALID_INPUT", "distance", 2),
+        RejectionCount("FIELD_COUNT", "", 1),
+        RejectionCount("MALFORMED_ROW", "", 1),
     )
     assert sum(one.rows for one in ending.rejections) == ending.counts.failed
 

@@ -12,7 +12,7 @@ from tests.datastore.executions.sample_executions import (
 from tests.support.sample_resources import on_sqlite
 
 DATA = b"distance,Fuel type\n1\nfar,gas\n3,wood\nnear,gas\n"
-REASONS = (("INVALID_INPUT", "distance", 2), ("FIELD_COUNT", "", 1))
+REASONS = (RejectionCount("INVALID_INPUT", "distance", 2), RejectionCount("FIELD_COUNT", "", 1))
 
 
 async def test_reasons_are_kept_with_the_commonest_first(store: Store, pipeline: Pipeline) -> None:
@@ -32,7 +32,7 @@ async def test_a_copied_result_has_the_reasons_of_the_first(
 async def test_reasons_of_an_earlier_attempt_are_gone(store: Store, pipeline: Pipeline) -> None:
     data = b"distance,Fuel type\nfar,gas\n"
     failed = await finished_execution(store, pipeline, data)
-    assert failed.rejections == (("INVALID_INPUT", "distance", 1),)
+    assert failed.rejections == (RejectionCount("INVALID_INPUT", "distance", 1),)
     changing = store.open_session(ANN).executions.changing
     await changing.retry(failed.id)
     external = store.open_session(ANN).executions.external
