@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "4c2005a79ed37ad6a117aa308eb21bb4905e1d84733c5b500746a6a2544098ad"
+STRUCTURE = "f563fbcd72aa2da5622f20c8cb8b3f4f00fe4cda988f86827c2b3eda9944a9bc"
 SMALL = '''
 """The fields that read data."""
 type Query {
