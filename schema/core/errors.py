@@ -83,6 +83,8 @@ def report_errors(errors: Sequence[GraphQLError], request_id: str, most: int) ->
         logger.warning(
             "errors left out of an answer: %d", len(errors) - most, extra={"request_id": request_id}
         )
+    for error in errors:
+        _forget_tracebacks(error)
     waits = [getattr(_root_cause(error), "retry_after", None) for error in errors]
     return ErrorReport(answered, max((wait for wait in waits if wait is not None), default=None))
 
@@ -118,6 +120,21 @@ def _root_cause(error: GraphQLError) -> Exception:
     while isinstance(cause, GraphQLError) and cause.original_error is not None:
         cause = cause.original_error
     return cause
+
+
+def _forget_tracebacks(error: BaseException | None) -> None:
+    """Let errors, once they are logged, go of the frames that they passed.
+
+    The list of errors is in one of these. So all of them, with an answer of the store that one
+    holds, would stay until a full collection, which a server hardly ever makes.
+    """
+    waiting, known = [error], set[int]()
+    while waiting:
+        error = waiting.pop()
+        if error is not None and id(error) not in known:
+            known.add(id(error))
+            error.__traceback__ = None
+            waiting += [error.__cause__, error.__context__, getattr(error, "original_error", None)]
 
 
 def _is_coded(error: GraphQLError) -> bool:

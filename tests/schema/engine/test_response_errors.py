@@ -1,7 +1,13 @@
 """Errors in answers carry our codes, and no internals of the server."""
 
-import pytest
+import asyncio
+import gc
+from weakref import ref
 
+import pytest
+import strawberry
+
+from penstock.datastore.errors import Unavailable
 from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
 from penstock.schema.engine.operations import OperationRequest
@@ -100,3 +106,45 @@ async def test_where_the_schema_is_open_a_refused_variable_suggests_a_name_and_r
     assert await refuse(NOTE, note={"text": "x", "texd": "secret"}) == [
         f"{words}not to include unknown field 'texd'. Did you mean 'text'?"
     ]
+
+
+class Held:
+    """Stands for what a field had read when it failed."""
+
+
+HELD: list[ref[Held]] = []
+
+
+async def read_store(held: Held) -> None:
+    await asyncio.sleep(0)
+    raise ValueError(f"an answer that cannot be read: {held}")
+
+
+@strawberry.type
+class FailingQuery:
+    @strawberry.field
+    async def read(self) -> str | None:
+        held = Held()
+        HELD.append(ref(held))
+        try:
+            await read_store(held)
+        except ValueError as error:
+            raise Unavailable("The store did not answer.") from error
+        return ""
+
+
+async def test_what_a_failed_field_had_read_is_gone_with_its_answer() -> None:
+    engine = GraphQLEngine(strawberry.Schema(FailingQuery))
+    HELD.clear()
+    gc.collect()
+    gc.disable()
+    try:
+        # The first runs are interpreted, and the later ones compiled.
+        for _ in range(4):
+            prepared = engine.prepare(OperationRequest(query="{ read again: read }"))
+            answer = await engine.run(prepared, FakeContext(), "req-6")
+            assert len(answer.body["errors"]) == 2
+        del prepared
+        assert [one() for one in HELD] == [None] * 8
+    finally:
+        gc.enable()
