@@ -139,7 +139,7 @@ class EndedUploads:
             return watched is not None and "audioId" in watched
         if kind in REMOVED_AFTER_USE:
             return watched is not None and USED in watched
-        if watched is None:  # an execution that was removed, or one that is just being created
+        if watched is None:  # an execution that was removed, or that an earlier release creates
             return self.now - _number(row["openedAt"]) > CREATION_SECONDS
         # An execution that begins again awaits another upload; earlier releases do not say which.
         awaited = row.get("opening", watched.get(AWAITED))

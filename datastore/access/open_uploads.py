@@ -3,7 +3,8 @@
 Each takes a numbered place of the caller, and one of the group, until it is used or the pipeline of
 its execution is deleted, and without that until its form is over and its file is gone: what nobody
 uses counts as long as it is stored. There are only so many places, so their number is exact
-whatever happens at once, and a process that dies leaves nothing behind that does not expire.
+whatever happens at once, and a process that dies leaves nothing behind that does not expire. That
+of an execution is taken in the transaction by which the execution waits for its input.
 """
 
 from asyncio import gather
@@ -11,6 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from random import randrange, shuffle
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -20,7 +22,7 @@ from penstock.datastore.errors import PenstockError, QuotaExceeded, Unavailable
 from penstock.datastore.objects.port import Files
 from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.commit import Attempts
+from penstock.datastore.table.commit import Attempts, Write, commit
 from penstock.datastore.table.layout import OPEN_UPLOAD
 from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import (
@@ -41,7 +43,13 @@ from penstock.datastore.table.port import (
 )
 
 BLIND_ATTEMPTS: Final = 3
-"""Places that are tried without looking, since most of them are free most of the time."""
+"""Places that are tried without looking, since most of them are free most of the time.
+
+With the writes of what awaits the upload it is one: they cost as much when they are refused.
+"""
+
+MOST_PLACES: Final = 2
+"""The places of an upload: of its caller, and of a group."""
 
 SLOW_UPLOAD: Final = timedelta(hours=1)
 """The time for which an upload may go on that began in time, where a form cannot be ended."""
@@ -108,6 +116,16 @@ class _Candidate(NamedTuple):
     used: str | None = None
 
 
+class _PlaceTaken(Exception):
+    """A place that was chosen is another upload's."""
+
+
+def _note_taken(taken: list[int], position: int, _standing: Item | None) -> Exception:
+    """Note the position of a place that could not be taken, so that another is chosen."""
+    taken.append(position)
+    return _PlaceTaken()
+
+
 @dataclass(frozen=True, slots=True)
 class OpenUploads:
     """The open uploads of one caller."""
@@ -118,21 +136,36 @@ class OpenUploads:
     user: str
     limits: UploadLimits
 
-    async def open(self, upload: OpenedUpload, group: GroupPath | None = None) -> None:
-        """Take a place of the caller, and one of the group; QuotaExceeded if there is none."""
+    async def open(
+        self,
+        upload: OpenedUpload,
+        group: GroupPath | None = None,
+        writes: Sequence[Write] = (),
+    ) -> None:
+        """Take a place of the caller, and one of the group; QuotaExceeded if there is none.
+
+        `writes` are done in the same transaction. They are those without which the upload would be
+        over: another one would take its place before they are done.
+        """
         holders = [self._holder()]
         if group is not None:
             holders.append(self._holder(group))
         chosen = [_Candidate(randrange(one.most)) for one in holders]  # noqa: S311 - no secret
+        blind = 1 if writes else BLIND_ATTEMPTS
         async for attempt in Attempts():
+            taken: list[int] = []
+            places = [
+                Write(put, partial(_note_taken, taken, position))
+                for position, put in enumerate(self._puts(upload, holders, chosen))
+            ]
             try:
-                await self.table.transact(self._puts(upload, holders, chosen))
-            except ConditionFailed as taken:
-                for position, _ in taken.failed:
+                await commit(self.table, [*writes, *places])
+            except _PlaceTaken:
+                for position in taken:
                     holder = holders[position]
                     chosen[position] = (
                         _Candidate(randrange(holder.most))  # noqa: S311 - no secret
-                        if attempt < BLIND_ATTEMPTS - 1
+                        if attempt < blind - 1
                         else await self._find_candidate(holder)
                     )
             else:

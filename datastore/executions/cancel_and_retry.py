@@ -7,7 +7,6 @@ from datetime import datetime
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.open_uploads import OpenedUpload
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import note_rights, require_control, require_reach
@@ -28,10 +27,10 @@ from penstock.datastore.executions.records import (
 )
 from penstock.datastore.executions.revoked_pins import require_pins
 from penstock.datastore.executions.rows import TransitionEvent, report_transition, transition_writes
+from penstock.datastore.executions.upload_places import commit_with_place
 from penstock.datastore.groups.states import require_enabled
-from penstock.datastore.records import Pipeline, State
-from penstock.datastore.table.commit import Attempts, StaleRead, commit
-from penstock.datastore.table.layout import EXECUTION
+from penstock.datastore.records import State
+from penstock.datastore.table.commit import Attempts, StaleRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +104,9 @@ class ChangeExecutions:
         await require_reach(self.access, found.pipeline, found.execution)
         await require_enabled(self.access, found.pipeline.owner)
         await require_pins(self.access, found.pipeline.owner, found.execution)
-        if retry_execution(found).upload_until is None:
-            again = await self._change(id, EventKind.RETRIED, retry_execution)
-        else:
-            uploads, opened = (
-                self.access.open_uploads,
-                self._new_upload(id, found.pipeline, upload_until),
-            )
-            await uploads.open(opened, found.pipeline.owner)
-            async with uploads.closed_on_failure(opened.kind, opened.id):
-                again = await self._change(id, EventKind.RETRIED, retry_execution)
+        again = await self._change(id, EventKind.RETRIED, retry_execution)
         self.on_ready()
         return again
-
-    def _new_upload(self, id: str, pipeline: Pipeline, expires_at: datetime) -> OpenedUpload:
-        """The upload of a retry; its id is its own, so that no concurrent retry closes it."""
-        own = f"{id}:{self.access.clock.new_id()}"
-        watched = EXECUTION.key(id=id, pipeline=pipeline.id)
-        return OpenedUpload("execution", own, expires_at, watched, pipeline.id)
 
     async def _change(
         self,
@@ -144,7 +128,8 @@ class ChangeExecutions:
                 event_kind, self.access.caller.user_id, self.access.clock.timestamp()
             )
             try:
-                await commit(self.access.table, transition_writes(found.execution, after, event))
+                writes = transition_writes(found.execution, after, event)
+                await commit_with_place(self.access, found.pipeline.owner, after, writes)
             except StaleRead:
                 continue
             report_transition(self.rules, after, event)

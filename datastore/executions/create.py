@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.access.new_names import name_character_problems
-from penstock.datastore.access.open_uploads import OpenedUpload
+from penstock.datastore.access.open_uploads import MOST_PLACES
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import (
     FieldProblem,
@@ -49,6 +49,7 @@ from penstock.datastore.executions.rows import (
     execution_item,
     report_transition,
 )
+from penstock.datastore.executions.upload_places import commit_with_place
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.kept_rows.engine import is_installed
 from penstock.datastore.objects.no_files import NO_FILES
@@ -65,9 +66,9 @@ from penstock.datastore.resources.derived_rows import (
 from penstock.datastore.resources.execution_guard import CLOSED, DELETED
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
+from penstock.datastore.table.commit import Attempts, Preparation, StaleRead, Write, already_done
 from penstock.datastore.table.counters import choose_shard
-from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
+from penstock.datastore.table.layout import EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.port import AllOf, Compare, Exists, Item, Key, Missing, Put, Update
 from penstock.datastore.table.tombstones import NOT_DELETED, is_alive
 from penstock.datastore.tag_search import tags
@@ -77,10 +78,6 @@ from penstock.transform.plan import TransformPlan
 KIND = "PE"
 MAX_OPERATIONS = 100
 INPUT_NAME_CHARACTERS = 255
-
-
-class _NeverRun(Exception):
-    """The pipeline has no row yet that counts its executions; its own row is the guard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,26 +120,12 @@ class CreateExecutions:
             raise Invalid(problems)
         if self.files is NO_FILES:
             raise files_unavailable()
-        if wanted.mode is ExecutionMode.INLINE:
-            return await self._create(wanted, idempotency_key, self.access.clock.new_id())
-        id = self.access.clock.new_id()
-        async with self.access.open_uploads.closed_on_failure("execution", id):
-            created = await self._create(wanted, idempotency_key, id)
-        if created.id != id:
-            await self.access.open_uploads.close("execution", id)
-        return created
-
-    async def _create(
-        self, wanted: ExecutionRequest, idempotency_key: str | None, id: str
-    ) -> Execution:
-        is_open = wanted.mode is ExecutionMode.INLINE
-        upload_until = None if is_open else self.access.clock.now() + self.rules.upload_time
+        id, upload_until = self.access.clock.new_id(), None
+        if wanted.mode is ExecutionMode.JOB:
+            upload_until = self.access.clock.now() + self.rules.upload_time
         async for _ in Attempts():
             pipeline = await ResourceReader(PIPELINE, self.access).one(wanted.pipeline_id)
             require_run(self.access.caller, pipeline)
-            if upload_until is not None and not is_open:
-                await self._open_upload(pipeline, id, upload_until)
-                is_open = True
             try:
                 reached, _ = await gather(
                     pin_plan(self.access, pipeline), require_enabled(self.access, pipeline.owner)
@@ -195,12 +178,6 @@ class CreateExecutions:
         )
         return note_rights(execution, self.access.caller, pipeline)
 
-    async def _open_upload(self, pipeline: Pipeline, id: str, expires_at: datetime) -> None:
-        """Count the upload of the input until it is confirmed, or its form expires."""
-        watched = EXECUTION.key(id=id, pipeline=pipeline.id)
-        opened = OpenedUpload("execution", id, expires_at, watched, pipeline.id)
-        await self.access.open_uploads.open(opened, pipeline.owner)
-
     async def _commit(
         self,
         pipeline: Pipeline,
@@ -226,21 +203,20 @@ class CreateExecutions:
         if key is not None:
             writes.insert(0, receipt.write(self.access, key))
         try:
+            # A pipeline that an earlier release closed has no sign of it in the count.
+            if pipeline.state is not State.ENABLED:
+                raise _closed_error(pipeline.state)
             writes += await self._admit(pipeline, execution)
-        except QuotaExceeded:
+        except (IllegalState, QuotaExceeded):
             if key is not None:
                 await receipt.find_repetition(self.access, key)
             raise
-        guard, count = _require_enabled(execution), len(writes) + 2
+        writes.append(_count_write(execution))
+        count = len(writes) + MOST_PLACES
         if count > MAX_OPERATIONS:
             limit = "operations of a transaction"
             raise LimitExceeded(limit, MAX_OPERATIONS, count, ("tags",))
-        # A pipeline that an earlier release closed has no sign of it in the count.
-        guards = [] if pipeline.state is State.ENABLED else [guard]
-        try:
-            await commit(self.access.table, [*writes, *guards, _count_write(execution)])
-        except _NeverRun:
-            await commit(self.access.table, [*writes, guard, _first_count_write(execution)])
+        await commit_with_place(self.access, pipeline.owner, execution, writes)
         report_transition(self.rules, execution, event)
 
     async def _admit(self, pipeline: Pipeline, execution: Execution) -> list[Write]:
@@ -284,16 +260,18 @@ def _count_write(execution: Execution) -> Write:
     It fails where the pipeline takes no executions. The count's small row says so too: a condition
     on the pipeline's own row would cost the size of the pipeline.
     """
+
+    def begin(standing: Item | None) -> Preparation | Exception:
+        if standing is not None:
+            return _closed_error(str(standing[CLOSED]))
+        return Preparation([_require_enabled(execution), _first_count_write(execution)])
+
     count = Update(
         key=EXECUTION_COUNT.key(id=execution.pipeline_id),
         add={"count": 1},
         condition=AllOf((Exists(), Missing(CLOSED))),
     )
-    return Write(count, _count_refusal)
-
-
-def _count_refusal(standing: Item | None) -> Exception:
-    return _NeverRun() if standing is None else _closed_error(str(standing[CLOSED]))
+    return Write(count, begin)
 
 
 def _require_enabled(execution: Execution) -> Write:
@@ -316,11 +294,11 @@ def _require_enabled(execution: Execution) -> Write:
 def _first_count_write(execution: Execution) -> Write:
     """Begin the count of a pipeline, which is the guard of later executions.
 
-    It only adds, as the later ones do, so that many first executions at once can be merged.
+    It leaves a count alone that is there, so that many first executions at once can be merged.
     """
     key = EXECUTION_COUNT.key(id=execution.pipeline_id)
-    begun = Update(key=key, add={"count": 1}, condition=Missing(CLOSED))
-    return Write(begun, _count_refusal)
+    begun = Update(key=key, default={"count": 0}, condition=Missing(CLOSED))
+    return Write(begun, lambda standing: _closed_error(str((standing or {})[CLOSED])))
 
 
 def _closed_error(reason: str) -> Exception:

@@ -19,13 +19,13 @@ from penstock.datastore.executions.reading import ReadExecutions, find_execution
 from penstock.datastore.executions.records import (
     EventKind,
     Execution,
-    ExecutionMode,
     ExecutionRules,
     ExecutionState,
 )
 from penstock.datastore.executions.revoked_pins import require_pins
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
 from penstock.datastore.executions.unattended_starts import needs_starter
+from penstock.datastore.executions.upload_places import awaits_upload
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.input_files.convert import stored_kind
 from penstock.datastore.objects.port import Files, Stat, UploadForm
@@ -165,14 +165,6 @@ class Uploads:
         if not is_own and await needs_starter(self.access, execution):
             raise NotPermitted("Only a caller who may start it now starts it.")
         return await self.confirm(execution.id)
-
-
-def awaits_upload(execution: Execution) -> bool:
-    return (
-        execution.state is ExecutionState.WAITING
-        and execution.ready_at is None
-        and execution.mode is ExecutionMode.JOB
-    )
 
 
 async def make_ready(

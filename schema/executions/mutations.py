@@ -204,7 +204,7 @@ class CreateExecutionInput:
         default=UNSET,
         description="The tags by which the execution can be found: at most 30, or 18 of two levels "
         "each, with different keys. A tag takes one write and two for each level of its value; all "
-        "tags take 92 at most.",
+        "tags take 90 at most.",
     )
     max_failed_rows: int | None = strawberry.field(
         default=UNSET,

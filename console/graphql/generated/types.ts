@@ -131,7 +131,7 @@ export type CreateExecutionInput = {
   mode?: ExecutionMode | null | undefined;
   /** The input rows, required with INLINE and not allowed with JOB: at most 1,000 objects with the labels or keys of the parameters as keys; missing entries are null. */
   rows?: Array<unknown> | null | undefined;
-  /** The tags by which the execution can be found: at most 30, or 18 of two levels each, with different keys. A tag takes one write and two for each level of its value; all tags take 92 at most. */
+  /** The tags by which the execution can be found: at most 30, or 18 of two levels each, with different keys. A tag takes one write and two for each level of its value; all tags take 90 at most. */
   tags?: Array<TagInput> | null | undefined;
   /** The execution fails if more rows than this fail; there is no limit if left out. */
   maxFailedRows?: number | null | undefined;

@@ -28,7 +28,7 @@ from tests.support.table_interceptors import ProcessDied
 
 ROWS = [{"distance": 4, "fuel": "gas"}]
 OUTPUT = b"return,co2\r\n8,2\r\n"
-CREATED, STORED = 2, 4
+CREATED, STORED = 3, 5
 """The writes until a pipeline's first execution is created, and until its rows are stored."""
 
 

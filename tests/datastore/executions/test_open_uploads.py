@@ -228,7 +228,7 @@ async def test_a_creation_that_fails_or_is_repeated_holds_no_place(
         await creating.create(replace(wanted, max_failed_rows=1), "key")
     with pytest.raises(NotFound):
         await store.open_session(EVE).executions.creating.create(wanted)
-    assert await open_places(store.table) == [f"execution:{made.id}"] * 2
+    assert await open_places(store.table) == [f"execution:{made.ingest}"] * 2
 
 
 @on_sqlite
