@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.open_uploads import OpenedUpload, UploadKind
-from penstock.datastore.objects.checks import check_upload
 from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.objects.port import UploadForm, files_unavailable
 from penstock.datastore.roles import GroupPath
@@ -36,25 +35,23 @@ async def open_form(
     group: GroupPath | None = None,
     note: Callable[[], Awaitable[None]] | None = None,
 ) -> UploadForm:
-    """Take a place for FORM_TIME, sign a form, and note the upload; a failure leaves no place.
+    """Sign a form, take a place for its time, and note the upload; a failure leaves no place.
 
     Raises LimitExceeded if the caller or the group has no place left.
     """
     if access.files is NO_FILES:
         raise files_unavailable()
-    seconds = int(FORM_TIME.total_seconds())
-    # What cannot be signed takes no place, not even for a moment.
-    check_upload(terms.key, terms.max_bytes, terms.content_type, seconds)
+    # What cannot be signed takes no place, and no form writes longer than its place is its own.
+    form = await access.files.presign_upload(
+        terms.key,
+        max_bytes=terms.max_bytes,
+        content_type=terms.content_type,
+        expires_in=int(FORM_TIME.total_seconds()),
+    )
     expires_at = access.clock.now() + FORM_TIME
     opened = OpenedUpload(terms.kind, terms.id, expires_at, terms.watched, key=terms.key)
     await access.open_uploads.open(opened, group)
-    async with access.open_uploads.closed_on_failure(terms.kind, terms.id):
-        form = await access.files.presign_upload(
-            terms.key,
-            max_bytes=terms.max_bytes,
-            content_type=terms.content_type,
-            expires_in=seconds,
-        )
-        if note is not None:
+    if note is not None:
+        async with access.open_uploads.closed_on_failure(terms.kind, terms.id):
             await note()
     return form

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from penstock.datastore.datasets.files import upload_key
 from penstock.datastore.errors import QuotaExceeded
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import Files, UploadForm
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
@@ -197,6 +198,28 @@ async def test_a_place_counts_on_in_every_table(store: Store, watch: Watch) -> N
     await session.audio.registering.register(kept[0])
     await open_audio(session)
     await expect_refusal(store)
+
+
+@on_sqlite
+@pytest.mark.parametrize("open_form", KINDS)
+async def test_a_form_that_took_long_to_sign_holds_its_place_as_long_as_it_writes(
+    store: Store,
+    watch: Watch,
+    open_form: Callable[[Session], Awaitable[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sign = store.files.presign_upload
+
+    async def sign_late(key: str, **terms: Any) -> UploadForm:
+        watch.move(FORM)
+        return await sign(key, **terms)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.files, "presign_upload", sign_late)
+        await open_form(store.open_session(ANN))
+    assert await count_open(store) == 1
+    watch.move(FORM)
+    assert await count_open(store) == 0
 
 
 @on_sqlite
