@@ -6,10 +6,13 @@ Whoever runs an operation sets a meter; without one nothing is limited.
 from collections.abc import Sized
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Any, Final
+from weakref import proxy
 
 from graphql import Executor
+from graphql.type.definition import GraphQLResolveInfoHelpers
 
 INTERPRETED_VALUES: Final = 4
 """A value that graphql-core completes counts as so many, as it takes longer."""
@@ -48,7 +51,18 @@ answer_meter: Final = ContextVar("answer_meter", default=_UNLIMITED)
 
 
 class MeteredExecutor(Executor[Any]):
-    """graphql-core's executor, which counts the items of lists and the fields of objects."""
+    """graphql-core's executor, which counts the items of lists and the fields of objects.
+
+    Its helpers do not hold it: else its variables would stay until a collection.
+    """
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        executor: Any = proxy(self)
+        self.async_helpers = GraphQLResolveInfoHelpers(
+            gather=partial(MeteredExecutor.gather_async_work, executor),
+            track=partial(MeteredExecutor.track_async_work, executor),
+        )
 
     def complete_list_value(self, *values: Any) -> Any:
         result = values[4]
