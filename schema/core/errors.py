@@ -84,7 +84,7 @@ def report_errors(errors: Sequence[GraphQLError], request_id: str, most: int) ->
             "errors left out of an answer: %d", len(errors) - most, extra={"request_id": request_id}
         )
     for error in errors:
-        _forget_tracebacks(error)
+        forget_tracebacks(error)
     waits = [getattr(_root_cause(error), "retry_after", None) for error in errors]
     return ErrorReport(answered, max((wait for wait in waits if wait is not None), default=None))
 
@@ -105,6 +105,21 @@ def mask_internal_error(error: BaseException, request_id: str) -> FormattedError
     )
 
 
+def forget_tracebacks(error: BaseException | None) -> None:
+    """Let an error that was described go of the frames that it passed, with all its causes.
+
+    Some of these frames hold it, or the list of errors. So they would stay, with a body or an
+    answer of the store that they hold, until a full collection, which a server hardly ever makes.
+    """
+    waiting, known = [error], set[int]()
+    while waiting:
+        error = waiting.pop()
+        if error is not None and id(error) not in known:
+            known.add(id(error))
+            error.__traceback__ = None
+            waiting += [error.__cause__, error.__context__, getattr(error, "original_error", None)]
+
+
 def _format_execution_error(error: GraphQLError, request_id: str) -> FormattedError:
     cause = _root_cause(error)
     if isinstance(cause, PenstockError):
@@ -120,21 +135,6 @@ def _root_cause(error: GraphQLError) -> Exception:
     while isinstance(cause, GraphQLError) and cause.original_error is not None:
         cause = cause.original_error
     return cause
-
-
-def _forget_tracebacks(error: BaseException | None) -> None:
-    """Let errors, once they are logged, go of the frames that they passed.
-
-    The list of errors is in one of these. So all of them, with an answer of the store that one
-    holds, would stay until a full collection, which a server hardly ever makes.
-    """
-    waiting, known = [error], set[int]()
-    while waiting:
-        error = waiting.pop()
-        if error is not None and id(error) not in known:
-            known.add(id(error))
-            error.__traceback__ = None
-            waiting += [error.__cause__, error.__context__, getattr(error, "original_error", None)]
 
 
 def _is_coded(error: GraphQLError) -> bool:

@@ -1,11 +1,11 @@
 """The expected failures of mutations as members of their result unions."""
 
-from collections.abc import Collection, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 import strawberry
 from msgspec.structs import asdict
-from strawberry.schema.exception_handlers import get_error_type, get_exception_types
 from strawberry.types.field import StrawberryField
 
 from penstock.datastore import errors
@@ -15,6 +15,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import KINDS
 from penstock.schema.core.any_resource import AnyResource
 from penstock.schema.core.descriptions import describe_values
+from penstock.schema.core.errors import forget_tracebacks
 from penstock.schema.core.quotas import QuotaKind
 from penstock.schema.core.relay import GlobalId
 from penstock.schema.core.scalars import Long, bound_int
@@ -241,146 +242,140 @@ class IllegalState(UserError):
     state: str = strawberry.field(description="The state that does not allow the change.")
 
 
-class _NotFound(strawberry.ExceptionHandler[errors.NotFound, NotFound]):
+def _describe_not_found(exception: errors.NotFound, _info: strawberry.Info) -> NotFound:
+    return NotFound(
+        message=exception.message,
+        code=exception.code,
+        path=exception.path,
+        positions=list(exception.positions),
+    )
+
+
+def _describe_not_permitted(exception: errors.NotPermitted, _info: strawberry.Info) -> NotPermitted:
+    return NotPermitted(message=exception.message, code=exception.code, path=exception.path)
+
+
+def _describe_validation_problem(
+    exception: errors.Invalid, _info: strawberry.Info
+) -> ValidationProblem:
+    problems = [FieldProblem(**asdict(problem)) for problem in exception.problems]
+    return ValidationProblem(
+        message=exception.message, code=exception.code, path=exception.path, problems=problems
+    )
+
+
+def _describe_name_taken(exception: errors.NameTaken, _info: strawberry.Info) -> NameTaken:
+    holder = exception.holder and GlobalId(_NODE_TYPES[exception.kind], exception.holder).encode()
+    return NameTaken(
+        message=exception.message,
+        code=exception.code,
+        path=exception.path,
+        group=GroupPath(exception.group),
+        holder=strawberry.ID(holder) if holder else None,
+    )
+
+
+def _describe_duplicate_object(
+    exception: errors.ObjectTaken, _info: strawberry.Info
+) -> DuplicateObject:
+    return DuplicateObject(
+        message=exception.message,
+        code=exception.code,
+        path=exception.path,
+        existing=GlobalId("Audio", exception.existing).encode(),
+    )
+
+
+def _describe_version_conflict(
+    exception: errors.VersionConflict, _info: strawberry.Info
+) -> VersionConflict:
+    return VersionConflict(
+        message=exception.message,
+        code=exception.code,
+        path=exception.path,
+        current_version=exception.current_version,
+    )
+
+
+def _describe_in_use(exception: errors.InUse, _info: strawberry.Info) -> InUse:
+    return InUse(
+        message=exception.message,
+        code=exception.code,
+        path=exception.path,
+        used_by=list(exception.users),
+        more=exception.more,
+    )
+
+
+def _describe_limit_exceeded(
+    exception: errors.LimitExceeded, _info: strawberry.Info
+) -> LimitExceeded:
+    return LimitExceeded(
+        message=exception.message,
+        code=exception.code,
+        path=exception.path,
+        limit=exception.limit,
+        maximum=bound_int(exception.maximum),
+        actual=bound_int(exception.actual),
+    )
+
+
+def _describe_quota_exceeded(
+    exception: errors.QuotaExceeded, info: strawberry.Info
+) -> QuotaExceeded:
+    known = may_know_amounts(info.context.caller, exception)
+    return QuotaExceeded(
+        message=exception.message if known else exception.message_without_amounts,
+        code=exception.code,
+        path=exception.path,
+        quota=exception.kind,
+        maximum=Long(exception.maximum) if known else None,
+        used=Long(exception.used) if known else None,
+        group=None if exception.group is None else GroupPath(exception.group),
+    )
+
+
+def _describe_illegal_state(exception: errors.IllegalState, _info: strawberry.Info) -> IllegalState:
+    return IllegalState(
+        message=exception.message,
+        code=exception.code,
+        path=exception.path,
+        state=exception.state,
+    )
+
+
+Failure_contra = TypeVar("Failure_contra", bound=Exception, contravariant=True)
+Described_co = TypeVar("Described_co", bound=UserError, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FailureHandler(strawberry.ExceptionHandler[Failure_contra, Described_co]):
+    """Describes an exception to the client, which then lets go of the frames that it passed."""
+
+    exception_type: type[Exception]
+    error_type: type[UserError]
+    describe: Callable[[Failure_contra, strawberry.Info], Described_co]
+
     def handle(
-        self, exception: errors.NotFound, *, field: StrawberryField, info: strawberry.Info
-    ) -> NotFound:
-        return NotFound(
-            message=exception.message,
-            code=exception.code,
-            path=exception.path,
-            positions=list(exception.positions),
-        )
+        self, exception: Failure_contra, *, field: StrawberryField, info: strawberry.Info
+    ) -> Described_co:
+        described = self.describe(exception, info)
+        forget_tracebacks(exception)
+        return described
 
 
-class _NotPermitted(strawberry.ExceptionHandler[errors.NotPermitted, NotPermitted]):
-    def handle(
-        self, exception: errors.NotPermitted, *, field: StrawberryField, info: strawberry.Info
-    ) -> NotPermitted:
-        return NotPermitted(message=exception.message, code=exception.code, path=exception.path)
-
-
-class _ValidationProblem(strawberry.ExceptionHandler[errors.Invalid, ValidationProblem]):
-    def handle(
-        self, exception: errors.Invalid, *, field: StrawberryField, info: strawberry.Info
-    ) -> ValidationProblem:
-        problems = [FieldProblem(**asdict(problem)) for problem in exception.problems]
-        return ValidationProblem(
-            message=exception.message, code=exception.code, path=exception.path, problems=problems
-        )
-
-
-class _NameTaken(strawberry.ExceptionHandler[errors.NameTaken, NameTaken]):
-    def handle(
-        self, exception: errors.NameTaken, *, field: StrawberryField, info: strawberry.Info
-    ) -> NameTaken:
-        holder = (
-            exception.holder and GlobalId(_NODE_TYPES[exception.kind], exception.holder).encode()
-        )
-        return NameTaken(
-            message=exception.message,
-            code=exception.code,
-            path=exception.path,
-            group=GroupPath(exception.group),
-            holder=strawberry.ID(holder) if holder else None,
-        )
-
-
-class _DuplicateObject(strawberry.ExceptionHandler[errors.ObjectTaken, DuplicateObject]):
-    def handle(
-        self, exception: errors.ObjectTaken, *, field: StrawberryField, info: strawberry.Info
-    ) -> DuplicateObject:
-        return DuplicateObject(
-            message=exception.message,
-            code=exception.code,
-            path=exception.path,
-            existing=GlobalId("Audio", exception.existing).encode(),
-        )
-
-
-class _VersionConflict(strawberry.ExceptionHandler[errors.VersionConflict, VersionConflict]):
-    def handle(
-        self, exception: errors.VersionConflict, *, field: StrawberryField, info: strawberry.Info
-    ) -> VersionConflict:
-        return VersionConflict(
-            message=exception.message,
-            code=exception.code,
-            path=exception.path,
-            current_version=exception.current_version,
-        )
-
-
-class _InUse(strawberry.ExceptionHandler[errors.InUse, InUse]):
-    def handle(
-        self, exception: errors.InUse, *, field: StrawberryField, info: strawberry.Info
-    ) -> InUse:
-        return InUse(
-            message=exception.message,
-            code=exception.code,
-            path=exception.path,
-            used_by=list(exception.users),
-            more=exception.more,
-        )
-
-
-class _LimitExceeded(strawberry.ExceptionHandler[errors.LimitExceeded, LimitExceeded]):
-    def handle(
-        self, exception: errors.LimitExceeded, *, field: StrawberryField, info: strawberry.Info
-    ) -> LimitExceeded:
-        return LimitExceeded(
-            message=exception.message,
-            code=exception.code,
-            path=exception.path,
-            limit=exception.limit,
-            maximum=bound_int(exception.maximum),
-            actual=bound_int(exception.actual),
-        )
-
-
-class _QuotaExceeded(strawberry.ExceptionHandler[errors.QuotaExceeded, QuotaExceeded]):
-    def handle(
-        self, exception: errors.QuotaExceeded, *, field: StrawberryField, info: strawberry.Info
-    ) -> QuotaExceeded:
-        known = may_know_amounts(info.context.caller, exception)
-        return QuotaExceeded(
-            message=exception.message if known else exception.message_without_amounts,
-            code=exception.code,
-            path=exception.path,
-            quota=exception.kind,
-            maximum=Long(exception.maximum) if known else None,
-            used=Long(exception.used) if known else None,
-            group=None if exception.group is None else GroupPath(exception.group),
-        )
-
-
-class _IllegalState(strawberry.ExceptionHandler[errors.IllegalState, IllegalState]):
-    def handle(
-        self, exception: errors.IllegalState, *, field: StrawberryField, info: strawberry.Info
-    ) -> IllegalState:
-        return IllegalState(
-            message=exception.message,
-            code=exception.code,
-            path=exception.path,
-            state=exception.state,
-        )
-
-
-HANDLERS = (
-    _NotFound(),
-    _NotPermitted(),
-    _ValidationProblem(),
-    _NameTaken(),
-    _DuplicateObject(),
-    _VersionConflict(),
-    _InUse(),
-    _LimitExceeded(),
-    _QuotaExceeded(),
-    _IllegalState(),
+HANDLERS: Final[tuple[FailureHandler[Any, Any], ...]] = (
+    FailureHandler(errors.NotFound, NotFound, _describe_not_found),
+    FailureHandler(errors.NotPermitted, NotPermitted, _describe_not_permitted),
+    FailureHandler(errors.Invalid, ValidationProblem, _describe_validation_problem),
+    FailureHandler(errors.NameTaken, NameTaken, _describe_name_taken),
+    FailureHandler(errors.ObjectTaken, DuplicateObject, _describe_duplicate_object),
+    FailureHandler(errors.VersionConflict, VersionConflict, _describe_version_conflict),
+    FailureHandler(errors.InUse, InUse, _describe_in_use),
+    FailureHandler(errors.LimitExceeded, LimitExceeded, _describe_limit_exceeded),
+    FailureHandler(errors.QuotaExceeded, QuotaExceeded, _describe_quota_exceeded),
+    FailureHandler(errors.IllegalState, IllegalState, _describe_illegal_state),
 )
-
-_EXCEPTIONS: Final[
-    Sequence[tuple[tuple[type[Exception], ...], strawberry.ExceptionHandler[Any, Any]]]
-] = [(get_exception_types(handler), handler) for handler in HANDLERS]
 
 
 def settle_failure(error: Exception, members: Collection[type], info: strawberry.Info) -> object:
@@ -388,7 +383,7 @@ def settle_failure(error: Exception, members: Collection[type], info: strawberry
 
     For lists of results: an error in a list is reported at its place, and the others stay.
     """
-    for kinds, handler in _EXCEPTIONS:
-        if isinstance(error, kinds) and get_error_type(handler) in members:
+    for handler in HANDLERS:
+        if isinstance(error, handler.exception_type) and handler.error_type in members:
             return handler.handle(error, field=info._field, info=info)  # noqa: SLF001 - has no other name
     return error

@@ -108,26 +108,26 @@ async def test_where_the_schema_is_open_a_refused_variable_suggests_a_name_and_r
     ]
 
 
-class Held:
+class StoredPage:
     """Stands for what a field had read when it failed."""
 
 
-HELD: list[ref[Held]] = []
+PAGES: list[ref[StoredPage]] = []
 
 
-async def read_store(held: Held) -> None:
+async def read_store(page: StoredPage) -> None:
     await asyncio.sleep(0)
-    raise ValueError(f"an answer that cannot be read: {held}")
+    raise ValueError(f"an answer that cannot be read: {page}")
 
 
 @strawberry.type
 class FailingQuery:
     @strawberry.field
     async def read(self) -> str | None:
-        held = Held()
-        HELD.append(ref(held))
+        page = StoredPage()
+        PAGES.append(ref(page))
         try:
-            await read_store(held)
+            await read_store(page)
         except ValueError as error:
             raise Unavailable("The store did not answer.") from error
         return ""
@@ -135,7 +135,7 @@ class FailingQuery:
 
 async def test_what_a_failed_field_had_read_is_gone_with_its_answer() -> None:
     engine = GraphQLEngine(strawberry.Schema(FailingQuery))
-    HELD.clear()
+    PAGES.clear()
     gc.collect()
     gc.disable()
     try:
@@ -145,6 +145,6 @@ async def test_what_a_failed_field_had_read_is_gone_with_its_answer() -> None:
             answer = await engine.run(prepared, FakeContext(), "req-6")
             assert len(answer.body["errors"]) == 2
         del prepared
-        assert [one() for one in HELD] == [None] * 8
+        assert [one() for one in PAGES] == [None] * 8
     finally:
         gc.enable()

@@ -5,6 +5,7 @@ An exception holds its frames, and these the body. A frame that holds the except
 
 import asyncio
 import gc
+import json
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -49,15 +50,19 @@ async def send(app: ASGIApp, tmp_path: Path, url: str, begin: bytes, then: str) 
     """Send a body that ends, stalls, goes on or breaks off; return the status of the answer."""
     token = sign_dev_token(dev_key(tmp_path), "ann", {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME)
     path, _, query = url.partition("?")
-    statuses, parts = list[int](), iter([begin[: BODY // 2], begin[BODY // 2 :]])
+    statuses, parts = list[int](), [begin[: BODY // 2], begin[BODY // 2 :]]
 
     async def receive() -> Message:
-        body = next(parts, None)
+        body = parts.pop(0) if parts else None
         if body is None and then == "breaks off":
             return {"type": "http.disconnect"}
         if body is None and then == "stalls":
             await asyncio.Event().wait()
-        return {"type": "http.request", "body": body or begin, "more_body": then != "ends"}
+        return {
+            "type": "http.request",
+            "body": body or begin,
+            "more_body": bool(parts) or then != "ends",
+        }
 
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -105,3 +110,35 @@ async def test_a_refused_body_is_free_at_once(app: ASGIApp, tmp_path: Path, then
             if tracemalloc.get_traced_memory()[0] - before > BODY // 2:
                 held.append((url, name))
     assert held == []
+
+
+ANSWER = "{ __typename ... on UserError { code } }"
+TEXT = "x" * BODY
+DATASET = (
+    '{ group: "/", name: "d", content: { columns: [{ name: "a", type: STRING }], csv: $text } }'
+)
+FIELDS = {
+    "createPlaylist": ("{ name: $text }", TEXT),
+    "importPlaylist of XSPF": ("{ format: XSPF, text: $text }", TEXT),
+    "importPlaylist of JSPF": ("{ format: JSPF, text: $text }", "[" + TEXT),
+    "importPlaylist of M3U8": ("{ format: M3U8, text: $text }", TEXT),
+    "importPlaylist of no base64": ("{ format: XSPF, file: $text }", "!" + TEXT),
+    "createReferenceDataset": (DATASET, TEXT),
+    "createGroup": ("{ path: $text }", "/" + TEXT),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+async def test_what_a_field_refuses_is_free_with_its_answer(
+    app: ASGIApp, tmp_path: Path, name: str
+) -> None:
+    field, (argument, text) = name.split(maxsplit=1)[0], FIELDS[name]
+    kind = "GroupPath" if field == "createGroup" else "String"
+    query = f"mutation ($text: {kind}!) {{ {field}(input: {argument}) {ANSWER} }}"
+    body = json.dumps({"query": query, "variables": {"text": text}}).encode()
+    with without_collections():
+        for _ in range(3):
+            before = tracemalloc.get_traced_memory()[0]
+            assert await send(app, tmp_path, "/graphql", body, "ends") == 200
+        held = tracemalloc.get_traced_memory()[0] - before
+    assert held < BODY // 2
