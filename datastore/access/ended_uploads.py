@@ -118,7 +118,7 @@ class EndedUploads:
         ]
         for one in waiting:
             if not is_alive(pipelines.get(one.pipeline)):
-                orphans.append(EndedUpload(one.row, one.form_key))
+                orphans.append(EndedUpload(one.row, one.form_key, used_key=one.form_key))
             elif one.form_key is not None:
                 unused.append(EndedUpload(one.row, one.form_key, one.form_key))
         return [*orphans, *await self._find_missing(unused)]

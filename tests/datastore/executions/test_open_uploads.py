@@ -350,14 +350,19 @@ async def test_a_deleted_pipeline_gives_the_places_of_its_uploads_back_at_once(
 ) -> None:
     store = with_limits(store, 2, 2)
     made = [await begin_execution(store, pipeline) for _ in range(2)]
+    keys = [ingest_key(one) for one in made]
+    for key in keys:
+        await put_file(store.files, key, b"distance\n1\n")
     await expect_refusal(store, other_pipeline)
     await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
     assert await counts_of(store) == (0, 0)
-    assert not any(form_is_refused(store, ingest_key(one)) for one in made)
-    # Whoever takes such a place ends the form that has it first.
+    assert not any(form_is_refused(store, key) for key in keys)
+    # Whoever takes such a place ends the form that has it first, and removes its file.
     for taken in (1, 2):
         await begin_execution(store, other_pipeline)
-        assert sum(form_is_refused(store, ingest_key(one)) for one in made) >= taken
+        refused = [key for key in keys if form_is_refused(store, key)]
+        assert len(refused) >= taken
+        assert [await store.files.stat(key) for key in refused] == [None] * len(refused)
     await expect_refusal(store, other_pipeline)
     await store.finish_deletes()
     assert await counts_of(store) == (2, 2)
