@@ -21,6 +21,7 @@ from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.settings.settings import Settings
+from tests.support.patience import until
 
 BODY = 900_000
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
@@ -140,5 +141,5 @@ async def test_what_a_field_refuses_is_free_with_its_answer(
         for _ in range(3):
             before = tracemalloc.get_traced_memory()[0]
             assert await send(app, tmp_path, "/graphql", body, "ends") == 200
-        held = tracemalloc.get_traced_memory()[0] - before
-    assert held < BODY // 2
+        # A thread that read the body lets go of it when it has the processor again.
+        await until(lambda: tracemalloc.get_traced_memory()[0] - before < BODY // 2)
