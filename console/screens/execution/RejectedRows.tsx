@@ -57,37 +57,18 @@ export function RejectedRows({ url, reasons, pipeline, version, at }: RejectedRo
       </p>
       <Answered query={query} what="rejected rows">
         {(rows) => (
-          <div
-            className="card flush scroller"
-            tabIndex={0}
-            role="region"
-            aria-label="First rejected rows"
-          >
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col" className="number">
-                    Input row
-                  </th>
-                  <th scope="col">Column</th>
-                  <th scope="col">Why</th>
-                  <th scope="col">Formula</th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map(([row = "", column = "", code = "", message = ""], index) => (
-                  <tr key={index}>
-                    <td className="number">{row}</td>
-                    <td>{column}</td>
-                    <td>
-                      {message} <code className="muted">{code}</code>
-                    </td>
-                    <td>{linkOf(column)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <ProblemTable label="First rejected rows" counted="Input row">
+            {rows.map(([row = "", column = "", code = "", message = ""], index) => (
+              <tr key={index}>
+                <td className="number">{row}</td>
+                <td>{column}</td>
+                <td>
+                  {message} <code className="muted">{code}</code>
+                </td>
+                <td>{linkOf(column)}</td>
+              </tr>
+            ))}
+          </ProblemTable>
         )}
       </Answered>
     </section>
@@ -102,37 +83,46 @@ interface ReasonTableProps {
 /** The numbers of rejected rows by reason, the commonest first. */
 function ReasonTable({ reasons, linkOf }: ReasonTableProps) {
   return (
-    <div
-      className="card flush scroller"
-      tabIndex={0}
-      role="region"
-      aria-label="Reasons of rejected rows"
-    >
+    <ProblemTable label="Reasons of rejected rows" counted="Rows">
+      {reasons.map(({ code, column, rows }) => (
+        <tr key={`${code} ${column ?? ""}`}>
+          <td className="number">
+            <Digits value={rows} />
+          </td>
+          <td>{column}</td>
+          <td>
+            <code>{code}</code>
+          </td>
+          <td>{linkOf(column ?? "")}</td>
+        </tr>
+      ))}
+    </ProblemTable>
+  );
+}
+
+interface ProblemTableProps {
+  label: string;
+  /** What the number in front of each problem is. */
+  counted: string;
+  children: ReactNode;
+}
+
+/** A table of problems: a number, the column, why, and the formula that rejects. */
+function ProblemTable({ label, counted, children }: ProblemTableProps) {
+  return (
+    <div className="card flush scroller" tabIndex={0} role="region" aria-label={label}>
       <table>
         <thead>
           <tr>
             <th scope="col" className="number">
-              Rows
+              {counted}
             </th>
             <th scope="col">Column</th>
             <th scope="col">Why</th>
             <th scope="col">Formula</th>
           </tr>
         </thead>
-        <tbody>
-          {reasons.map(({ code, column, rows }) => (
-            <tr key={`${code} ${column ?? ""}`}>
-              <td className="number">
-                <Digits value={rows} />
-              </td>
-              <td>{column}</td>
-              <td>
-                <code>{code}</code>
-              </td>
-              <td>{linkOf(column ?? "")}</td>
-            </tr>
-          ))}
-        </tbody>
+        <tbody>{children}</tbody>
       </table>
     </div>
   );
