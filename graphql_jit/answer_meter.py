@@ -60,8 +60,8 @@ class MeteredExecutor(Executor[Any]):
         super().__init__(*values, **named)
         executor: Any = proxy(self)
         self.async_helpers = GraphQLResolveInfoHelpers(
-            gather=partial(MeteredExecutor.gather_async_work, executor),
-            track=partial(MeteredExecutor.track_async_work, executor),
+            gather=partial(type(self).gather_async_work, executor),
+            track=partial(type(self).track_async_work, executor),
         )
 
     def complete_list_value(self, *values: Any) -> Any:
