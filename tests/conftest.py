@@ -3,7 +3,6 @@
 import atexit
 import gc
 import os
-import random
 import shutil
 import sys
 import tempfile
@@ -56,18 +55,6 @@ def _place(groups: dict[str, int], item: pytest.Item) -> float:
     """Return the position of the test's group in the order of appearance; inf without a group."""
     group = group_of(item)
     return inf if group is None else groups.setdefault(group, len(groups))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
-    """Let the product choose alike in each run, as a place that is taken costs one more read."""
-    random.seed(0)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call() -> None:
-    """Choose alike whether shared fixtures were set up for this test or for an earlier one."""
-    random.seed(1)
 
 
 @pytest.hookimpl(wrapper=True)
