@@ -28,7 +28,14 @@ from tests.datastore.executions.test_pinned_calculations import CALLING, NUMBER,
 from tests.datastore.resources.test_calculation_refs import CountedReads
 from tests.support.consistency_check import contents, faults
 from tests.support.old_rows import forget_references
-from tests.support.sample_resources import EU, USA, Watch, create_groups, on_sqlite
+from tests.support.sample_resources import (
+    EU,
+    USA,
+    Watch,
+    create_groups,
+    on_sqlite,
+    with_many_upload_places,
+)
 
 Change = Callable[[Session, Calculation], Awaitable[object]]
 
@@ -175,7 +182,7 @@ async def test_each_level_of_calls_takes_one_read(
     _, pipeline = await calling_pipeline(store)
     plain = await pipeline_in(store, name="Plain")
     counted: Any = CountedReads(store.table)
-    over_counted = Store(counted, clock=Clock(watch), files=files)
+    over_counted = with_many_upload_places(Store(counted, clock=Clock(watch), files=files))
     await begin_execution(over_counted, plain)
     without_calls = counted.count
     counted.count = 0

@@ -29,7 +29,16 @@ from tests.datastore.executions.sample_executions import (
     plant_pipeline,
     put_file,
 )
-from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, Watch, on_sqlite, walk
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    SUPER,
+    USA,
+    Watch,
+    on_sqlite,
+    walk,
+    with_many_upload_places,
+)
 from tests.support.stores import open_table
 from tests.support.table_interceptors import InterceptedTable, LaggingTable, TracedTable
 
@@ -171,9 +180,10 @@ class ListWrites(InterceptedTable):
 async def test_the_lists_cost_sixteen_units_of_an_executions_life(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    await begin_execution(store, pipeline)
     table = ListWrites(store.table)
-    counted = replace(store, table=table)
+    counted = with_many_upload_places(replace(store, table=table))
+    await begin_execution(counted, pipeline)
+    table.take()
     made = await begin_execution(counted, pipeline)
     spent = {"created": table.take()}
     await put_file(store.files, ingest_key(made), INPUT)
