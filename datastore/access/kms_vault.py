@@ -8,7 +8,12 @@ from botocore.exceptions import ClientError
 
 from penstock.datastore.access.vault import SecretContext, TamperedSecret
 from penstock.datastore.aws_session import aws_session, client_config
-from penstock.datastore.dynamodb.failures import LOST_ANSWER, error_code, own_credentials
+from penstock.datastore.dynamodb.failures import (
+    LOST_ANSWER,
+    STRANGE_ANSWER,
+    error_code,
+    own_credentials,
+)
 from penstock.datastore.errors import Unavailable
 
 SECONDS: Final = 3.0
@@ -42,28 +47,35 @@ class KmsVault:
         return cls(key_id, client, held)
 
     async def seal(self, secret: bytes, context: SecretContext) -> str:
-        answer = await self._call("encrypt", Plaintext=secret, EncryptionContext=dict(context))
-        return _FORM + b64encode(answer["CiphertextBlob"]).decode()
+        blob = await self._call(
+            "encrypt", "CiphertextBlob", Plaintext=secret, EncryptionContext=dict(context)
+        )
+        return _FORM + b64encode(blob).decode()
 
     async def open(self, sealed: str, context: SecretContext) -> bytes:
         if not sealed.startswith(_FORM):
             raise TamperedSecret("not of this vault")
         blob = b64decode(sealed.removeprefix(_FORM))
-        answer = await self._call("decrypt", CiphertextBlob=blob, EncryptionContext=dict(context))
-        secret: bytes = answer["Plaintext"]
-        return secret
+        return await self._call(
+            "decrypt", "Plaintext", CiphertextBlob=blob, EncryptionContext=dict(context)
+        )
 
     async def close(self) -> None:
         await self._held.aclose()
 
-    async def _call(self, name: str, **arguments: object) -> Any:
+    async def _call(self, name: str, result: str, **arguments: object) -> bytes:
+        """Call KMS, and return one field of its answer."""
         try:
             with own_credentials():
-                return await getattr(self._client, name)(KeyId=self._key_id, **arguments)
+                answer = await getattr(self._client, name)(KeyId=self._key_id, **arguments)
+            found: bytes = answer[result]
+            if not found:
+                raise ValueError("An answer of KMS has no bytes.")
         except ClientError as error:
             if error_code(error) in _FOREIGN:
                 raise TamperedSecret("not sealed for this") from None
             # Only the operator can repair a key that is disabled, missing or not permitted.
             raise Unavailable("The key of the vault cannot be used.") from error
-        except LOST_ANSWER as error:
+        except (*LOST_ANSWER, *STRANGE_ANSWER) as error:
             raise Unavailable("The vault did not answer.") from error
+        return found

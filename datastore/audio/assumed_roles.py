@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.datastore.audio.sources import RoleCredentials
 from penstock.datastore.aws_session import aws_session, client_config
-from penstock.datastore.dynamodb.failures import LOST_ANSWER
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, STRANGE_ANSWER, error_code
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.objects.port import Credentials
 
@@ -42,28 +42,43 @@ class StsRoles:
         if await self._call_sts(role_arn, secrets.token_urlsafe(16), user) is not None:
             words = "The role does not ask for the external id: anybody could have us use it."
             raise IllegalState(words, "ROLE_WITHOUT_EXTERNAL_ID")
-        answer = await self._call_sts(role_arn, external_id, user)
-        if answer is None:
-            raise IllegalState("The role does not let the server assume it.", "ROLE_REFUSED")
-        found = answer["Credentials"]
-        keys = Credentials(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"])
-        return RoleCredentials(keys, found["Expiration"].timestamp())
+        role = await self._call_sts(role_arn, external_id, user)
+        if role is None:
+            raise _refusal()
+        return role
 
     async def close(self) -> None:
         await self._exit_stack.aclose()
 
-    async def _call_sts(self, role_arn: str, external_id: str, user: str) -> Any:
-        """The answer of STS; None if it refuses."""
+    async def _call_sts(self, role_arn: str, external_id: str, user: str) -> RoleCredentials | None:
+        """The role; None only if STS says that it lets nobody in with this external id.
+
+        Any other refusal says nothing about the external id: it may be of the server's own
+        credentials, or of too many calls.
+        """
         try:
-            return await self._client.assume_role(
+            answer = await self._client.assume_role(
                 RoleArn=role_arn,
                 RoleSessionName=f"penstock-{sha256(user.encode()).hexdigest()[:32]}",
                 ExternalId=external_id,
                 DurationSeconds=SESSION_SECONDS,
             )
+            return _role_credentials(answer["Credentials"])
         except ClientError as error:
-            if error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500:
-                raise Unavailable("The roles of AWS cannot be assumed for now.") from error
-            return None
-        except (BotoCoreError, *LOST_ANSWER) as error:
+            match error_code(error):
+                case "AccessDenied":
+                    return None
+                case "ValidationError":
+                    raise _refusal() from error
+            raise Unavailable("The roles of AWS cannot be assumed for now.") from error
+        except (BotoCoreError, *LOST_ANSWER, *STRANGE_ANSWER) as error:
             raise Unavailable("This server cannot assume roles of AWS.") from error
+
+
+def _role_credentials(found: Any) -> RoleCredentials:
+    keys = Credentials(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"])
+    return RoleCredentials(keys, found["Expiration"].timestamp())
+
+
+def _refusal() -> IllegalState:
+    return IllegalState("The role does not let the server assume it.", "ROLE_REFUSED")

@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError
 from penstock.datastore.audio.endpoint_rules import unusable_endpoint
 from penstock.datastore.audio.records import BucketConnection
 from penstock.datastore.aws_session import warm_up
-from penstock.datastore.dynamodb.failures import LOST_ANSWER
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, STRANGE_ANSWER
 from penstock.datastore.errors import IllegalState, RequestRefused, Unavailable
 from penstock.datastore.objects.port import (
     KEY_BYTES,
@@ -144,8 +144,7 @@ def _translate_errors() -> Iterator[None]:
             words = "The bucket does not let the server in."
             raise IllegalState(words, refused.code) from refused
         raise unusable_endpoint() from refused
-    except (BotoCoreError, LookupError, TypeError, ValueError, ArithmeticError) as error:
-        # An answer lacks what S3 always sends, or has it in a form that S3 never sends.
+    except (BotoCoreError, *STRANGE_ANSWER) as error:
         raise unusable_endpoint() from error
     except _UNANSWERED as error:
         # A retry might help. But a user's bucket may never answer again, so nobody waits for it.

@@ -41,6 +41,14 @@ LOST_ANSWER: tuple[type[Exception], ...] = (
 )
 """No complete answer came; whether the request took effect is unknown."""
 
+STRANGE_ANSWER: tuple[type[Exception], ...] = (
+    LookupError,
+    AttributeError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+)
+"""An answer lacks what AWS always sends, or has it in a form that AWS never sends."""
 
 NO_CREDENTIALS: tuple[type[Exception], ...] = (
     CredentialRetrievalError,
@@ -141,8 +149,10 @@ class TransactionCancelled(Exception):
 
 
 def error_code(error: ClientError) -> str:
-    code: str = error.response["Error"]["Code"]
-    return code
+    """Return the code; the empty text where an answer has none, or none that is a text."""
+    found: object = error.response.get("Error")
+    code = found.get("Code") if isinstance(found, dict) else None
+    return code if isinstance(code, str) else ""
 
 
 def cancellation_reasons(error: ClientError) -> list[dict[str, Any]]:

@@ -104,3 +104,43 @@ async def test_an_answer_is_read_as_far_as_one_of_aws(
         with pytest.raises(Unavailable) as raised:
             await use(url)
     assert "more than 1000 bytes" in "".join(format_exception(raised.value))
+
+
+GRANTED = """<AssumeRoleResponse><AssumeRoleResult><Credentials>
+<AccessKeyId>ASIA</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>
+<Expiration>2030-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>
+"""
+LIES_OF_STS = [
+    "{}",
+    "<a/>",
+    "<AssumeRoleResponse><AssumeRoleResult/></AssumeRoleResponse>",
+    GRANTED.replace("2030", "not a year"),
+    GRANTED.replace("SessionToken", "Token"),
+    GRANTED.replace("<Expiration>2030-01-01T00:00:00Z</Expiration>", ""),
+]
+LIES_OF_KMS = ["", "[]", "7", "{}", *(f'{{"CiphertextBlob": {one}}}' for one in ("7", '"@"'))]
+
+
+@pytest.mark.parametrize("status", [200, 403])
+@pytest.mark.parametrize(
+    ("use", "lie"),
+    [
+        *((assume_role, lie) for lie in LIES_OF_STS),
+        *((seal_secret, lie) for lie in LIES_OF_KMS),
+    ],
+)
+async def test_an_answer_that_lacks_what_aws_always_sends_is_none(
+    use: Use, lie: str, status: int
+) -> None:
+    async with serve(Answer(status, lie.encode())) as (_, url):
+        with pytest.raises(Unavailable):
+            await use(url)
+
+
+@pytest.mark.parametrize("error", ["<Error/>", "<Error><Message>No.</Message></Error>"])
+async def test_an_error_without_a_code_is_no_refusal_of_a_role(error: str) -> None:
+    body = f"<ErrorResponse>{error}</ErrorResponse>".encode()
+    async with serve(Answer(403, body)) as (known, url):
+        with pytest.raises(Unavailable):
+            await assume_role(url)
+    assert len(known.targets) == 1

@@ -338,15 +338,15 @@ async def test_a_role_is_assumed_for_its_owner_with_the_id_made_for_it(
 class FakeSts:
     """Accepts calls with the external id of the role, or any call if the role requires none."""
 
-    def __init__(self, wanted: str | None) -> None:
+    def __init__(self, wanted: str | None, *failures: ClientError) -> None:
         self.wanted = wanted
-        self.failure: ClientError | None = None
+        self.failures = list(failures)
 
     async def assume_role(self, **asked: Any) -> dict[str, Any]:
         assert len(asked["RoleSessionName"]) <= 64
         status = 403
-        if self.failure is not None:
-            raise self.failure
+        if self.failures:
+            raise self.failures.pop(0)
         if self.wanted in (None, asked["ExternalId"]):
             keys = {"AccessKeyId": "ASIA", "SecretAccessKey": "s", "SessionToken": "t"}
             return {"Credentials": {**keys, "Expiration": datetime(2030, 1, 1, tzinfo=UTC)}}
@@ -373,10 +373,38 @@ async def test_a_role_that_lets_anybody_in_is_not_used() -> None:
     lent = await StsRoles(FakeSts("id"), held).assume(ROLE, "id", "ann")
     assert lent.credentials == Credentials("ASIA", "s", "t")
     assert lent.expires == datetime(2030, 1, 1, tzinfo=UTC).timestamp()
-    away = FakeSts("id")
-    away.failure = refusal("ServiceUnavailable", 503)
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("ServiceUnavailable", 503),
+        ("Throttling", 400),
+        ("ExpiredToken", 403),
+        ("InvalidClientTokenId", 403),
+        ("SignatureDoesNotMatch", 403),
+        ("RegionDisabledException", 403),
+        ("403", 403),
+        ("", 403),
+    ],
+)
+async def test_a_role_is_not_used_while_nobody_knows_whether_it_lets_anybody_in(
+    code: str, status: int
+) -> None:
+    held: Any = None
+    sts = FakeSts(None, refusal(code, status))
     with pytest.raises(Unavailable):
-        await StsRoles(away, held).assume(ROLE, "id", "ann")
+        await StsRoles(sts, held).assume(ROLE, "id", "ann")
+    assert sts.failures == []
+
+
+async def test_a_role_whose_name_aws_refuses_is_not_used() -> None:
+    held: Any = None
+    with pytest.raises(IllegalState) as refused:
+        await StsRoles(FakeSts(None, refusal("ValidationError", 400)), held).assume(
+            ROLE, "id", "ann"
+        )
+    assert refused.value.state == "ROLE_REFUSED"
 
 
 async def test_what_a_bucket_refuses_is_told_without_its_words(
