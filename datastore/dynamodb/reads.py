@@ -1,14 +1,16 @@
 """Reads of the table port as DynamoDB's requests, and the answers as items and pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 import msgspec
+from botocore.parsers import ResponseParserError
 
 from penstock.datastore.dynamodb.expressions import Aliases, key_expression
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.record_views import WireItem
 from penstock.datastore.dynamodb.retry import Attempts
+from penstock.datastore.dynamodb.unprocessed import Requests, count_requests, select_unprocessed
 from penstock.datastore.dynamodb.wire import Raw, decode_key, decode_measured_item, encode_key
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import (
@@ -45,27 +47,39 @@ async def batch_get(
 ) -> dict[str, Batch]:
     """Get items of several tables in one request, and again those that were left out."""
     found: dict[str, list[msgspec.Raw]] = {table: [] for table in keys}
-    pending: dict[str, Raw] = {
-        table: {"Keys": [encode_key(key) for key in of], "ConsistentRead": consistent}
-        for table, of in keys.items()
-    }
+    pending: Requests = {table: {key: encode_key(key) for key in of} for table, of in keys.items()}
     while pending:
-        request = {"RequestItems": pending}
-        answer = await attempts.send(partial(client.call, "BatchGetItem", request))
-        for table, texts in answer["Responses"].items():
+        read = partial(_read_pending, client, pending, consistent=consistent)
+        items, rest = await attempts.send(read)
+        for table, texts in items.items():
             found[table] += texts
-        left = answer.get("UnprocessedKeys", {})
-        if left:
-            await attempts.pause_before_rest(of=_key_count(pending), left=_key_count(left))
-        pending = {table: {**pending[table], "Keys": of["Keys"]} for table, of in left.items()}
+        if rest:
+            left = count_requests(rest)
+            await attempts.pause_before_rest(of=count_requests(pending), left=left)
+        pending = rest
     return {
         table: _read_batch(texts, len(keys[table]), consistent=consistent)
         for table, texts in found.items()
     }
 
 
-def _key_count(requests: Mapping[str, Raw]) -> int:
-    return sum(len(of["Keys"]) for of in requests.values())
+async def _read_pending(
+    client: DynamoDBClient, pending: Requests, *, consistent: bool
+) -> tuple[dict[str, list[msgspec.Raw]], Requests]:
+    """Return the items of each table, and the keys that DynamoDB left out."""
+    request = {
+        table: {"Keys": list(of.values()), "ConsistentRead": consistent}
+        for table, of in pending.items()
+    }
+    answer = await client.call("BatchGetItem", {"RequestItems": request})
+    items = answer["Responses"]
+    if not items.keys() <= pending.keys():
+        raise ResponseParserError("an answer has items of tables that were not asked")
+    return items, select_unprocessed(pending, answer.get("UnprocessedKeys", {}), _read_keys)
+
+
+def _read_keys(of_table: Raw) -> Iterable[Key]:
+    return map(decode_key, of_table["Keys"])
 
 
 def _read_batch(texts: Sequence[msgspec.Raw], wanted: int, *, consistent: bool) -> Batch:

@@ -5,7 +5,7 @@ units are a lower bound: a Put counts the new item as if it replaced none, an Up
 values it names, a Delete and a Check one block. They are exact for a Put of a new item.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from uuid import uuid4
 
@@ -13,7 +13,8 @@ from penstock.datastore.dynamodb.expressions import Aliases, condition_expressio
 from penstock.datastore.dynamodb.failures import TransactionCancelled
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import Attempts
-from penstock.datastore.dynamodb.wire import Raw, encode_item, encode_key
+from penstock.datastore.dynamodb.unprocessed import Requests, count_requests, select_unprocessed
+from penstock.datastore.dynamodb.wire import Raw, decode_key, encode_item, encode_key
 from penstock.datastore.table import limits
 from penstock.datastore.table.limits import ItemFootprint
 from penstock.datastore.table.port import (
@@ -21,6 +22,7 @@ from penstock.datastore.table.port import (
     Check,
     ConditionFailed,
     Delete,
+    Key,
     Operation,
     Put,
     Update,
@@ -71,21 +73,28 @@ async def batch_write(
     client: DynamoDBClient, attempts: Attempts, operations: Mapping[str, Sequence[Put | Delete]]
 ) -> None:
     """Write to several tables in one request, and repeat the writes that were left undone."""
-    pending = {table: [_write_request(each) for each in of] for table, of in operations.items()}
-    while True:
-        request = {"RequestItems": pending}
-        answer = await attempts.send(partial(client.call, "BatchWriteItem", request))
-        unprocessed = answer.get("UnprocessedItems")
-        if not unprocessed:
-            return
-        await attempts.pause_before_rest(
-            of=_request_count(pending), left=_request_count(unprocessed)
-        )
-        pending = unprocessed
+    pending: Requests = {
+        table: {each.key: _write_request(each) for each in of} for table, of in operations.items()
+    }
+    while pending:
+        rest = await attempts.send(partial(_write_batch, client, pending))
+        if rest:
+            left = count_requests(rest)
+            await attempts.pause_before_rest(of=count_requests(pending), left=left)
+        pending = rest
 
 
-def _request_count(requests: Mapping[str, Sequence[Raw]]) -> int:
-    return sum(map(len, requests.values()))
+async def _write_batch(client: DynamoDBClient, requests: Requests) -> Requests:
+    """Send the writes; return those that DynamoDB left undone."""
+    items = {table: list(of.values()) for table, of in requests.items()}
+    answer = await client.call("BatchWriteItem", {"RequestItems": items})
+    return select_unprocessed(requests, answer.get("UnprocessedItems", {}), _read_keys)
+
+
+def _read_keys(requests: Iterable[Raw]) -> Iterator[Key]:
+    for request in requests:
+        ((kind, body),) = request.items()
+        yield decode_key(body["Item"] if kind == "PutRequest" else body["Key"])
 
 
 def _write_request(operation: Put | Delete) -> Raw:
