@@ -11,6 +11,7 @@ import select
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from io import FileIO
 from pathlib import Path
@@ -29,12 +30,16 @@ REPORT_SECONDS: Final = 0.1
 MOST_OUTCOME: Final = 64 * 1024
 """Bytes of the outcome of a conversion that are read."""
 
+MOST_TRACEBACK: Final = 8 * 1024
+"""Characters of a traceback that are kept, of its end."""
+
 
 class ConversionOutcome(msgspec.Struct, frozen=True):
-    """The table that a conversion made, or the code and the message of its refusal."""
+    """The table that a conversion made, the code and the message of its refusal, or a traceback."""
 
     converted: ConvertedInput | None = None
     refusal: tuple[str, str] | None = None
+    failure: str | None = None
 
 
 class ConversionReport(msgspec.Struct, frozen=True):
@@ -95,12 +100,18 @@ class _Forks:
         # It has ended, or else closed what it should not.
         os.kill(pid, signal.SIGKILL)
         _, status, used = os.wait4(pid, 0)
-        made = msgspec.json.decode(outcome, type=ConversionOutcome) if outcome else None
         seconds = used.ru_utime + used.ru_stime
-        return ConversionReport(seconds, os.waitstatus_to_exitcode(status), made)
+        return ConversionReport(seconds, os.waitstatus_to_exitcode(status), _read_outcome(outcome))
 
     def _report(self, report: ConversionReport) -> None:
         os.write(self._reports, msgspec.json.encode(report) + b"\n")
+
+
+def _read_outcome(text: bytes) -> ConversionOutcome | None:
+    """Return the outcome; None if the fork wrote none, or not all of it."""
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(text, type=ConversionOutcome)
+    return None
 
 
 def _seconds_of(pid: int) -> float:
@@ -114,17 +125,14 @@ def _seconds_of(pid: int) -> float:
 
 def _convert(order: ConversionOrder, database: "Connection | None", writing: int) -> NoReturn:
     """Be a fork: convert within the limits, write the outcome, and end."""
-    code = 1
     try:
         order.limits.hold()
         if database is not None:
             confine(database, Path(order.folder))
         os.write(writing, msgspec.json.encode(_outcome_of(order, database)))
-        code = 0
-    except BaseException:  # whatever it is, this process goes no further
-        traceback.print_exc()
     finally:
-        os._exit(code)
+        # Whatever is raised, this process goes no further.
+        os._exit(0)
 
 
 def _outcome_of(order: ConversionOrder, database: "Connection | None") -> ConversionOutcome:
@@ -132,6 +140,8 @@ def _outcome_of(order: ConversionOrder, database: "Connection | None") -> Conver
         return ConversionOutcome(write_table(order, database))
     except InputRefused as refused:
         return ConversionOutcome(refusal=(refused.problem.code, refused.problem.message))
+    except Exception:  # the worker logs it in its own way
+        return ConversionOutcome(failure=traceback.format_exc()[-MOST_TRACEBACK:])
 
 
 def main() -> None:

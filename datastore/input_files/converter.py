@@ -87,7 +87,8 @@ def _result_of(report: ConversionReport, order: ConversionOrder) -> ConvertedInp
         raise unreadable_file("the program that reads it breaks at it")
     if code < 0:
         raise Unavailable("The process that makes CSV of an input was ended.")
-    raise RuntimeError(f"a conversion ended with the code {code}")
+    failure = made.failure if made is not None else None
+    raise RuntimeError(f"a conversion failed: {failure or 'it left no outcome'}")
 
 
 _FREE: Final[list[Converter]] = []

@@ -64,12 +64,18 @@ BATCH: Final = 1_000
 BATCH_CHARACTERS: Final = 1024 * 1024
 """Rows that are written as CSV at once, and the characters at which it is done with fewer."""
 
+MOST_TITLE: Final = 31
+"""Characters of the name of a sheet, by Excel's own limit."""
+
 _SHEETS: Final = "xl/worksheets/"
 _TEXTS: Final = "xl/sharedStrings.xml"
 
 
 def read_sheet(path: Path) -> tuple[str, Iterator[bytes]]:
-    """Return the name of the first visible sheet and its rows as CSV; raises InputRefused."""
+    """Return the name of the first visible sheet and its rows as CSV; raises InputRefused.
+
+    A name that is longer than Excel allows is cut.
+    """
     # It warns about each cell with an impossible date, and says what the cell holds: each text
     # would be a line of the log, and be kept in memory until the process ends.
     warnings.filterwarnings("ignore", module=r"openpyxl\.")
@@ -82,7 +88,7 @@ def read_sheet(path: Path) -> tuple[str, Iterator[bytes]]:
         raise
     except Exception as error:  # the library may raise anything for a file that is no Excel
         raise unreadable_file(_describe(error)) from None
-    return sheet.title, _lines_of(sheet)
+    return sheet.title[:MOST_TITLE], _lines_of(sheet)
 
 
 def _open_book(path: Path) -> "Workbook":

@@ -13,6 +13,7 @@ BATCH: Final = 200
 ROW_BYTES: Final = 64 * 1024
 """Bytes of a row; the engine reads 2,048 of them at a time, however long they are."""
 
+_NOT_WHOLE: Final = "it is no whole Parquet file"
 _TOO_LONG: Final = f"a row has more than {ROW_BYTES} bytes"
 
 
@@ -32,8 +33,12 @@ def read_parquet(connection: Connection, path: Path) -> Iterator[bytes]:
         raise MemoryError from None
     except duckdb.Error as error:
         # The words of the engine show its query and the path of the copy on this machine.
-        reason = _TOO_LONG if _TOO_LONG in str(error) else "it is no whole Parquet file"
+        reason = _TOO_LONG if _TOO_LONG in str(error) else _NOT_WHOLE
         raise unreadable_file(reason) from None
+    except MemoryError:
+        raise
+    except Exception:  # the engine may raise anything for a damaged file
+        raise unreadable_file(_NOT_WHOLE) from None
 
 
 def _bounded_rows(source: str, types: Mapping[str, str]) -> str:

@@ -13,8 +13,9 @@ import pytest
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.files import output_key, table_key
-from penstock.datastore.input_files import conversion_limits, converter
+from penstock.datastore.input_files import conversion_limits, conversion_process, converter
 from penstock.datastore.input_files.conversion_limits import ConversionLimits
+from penstock.datastore.input_files.conversion_process import ConversionReport
 from penstock.datastore.input_files.convert import InputConversion
 from penstock.datastore.input_files.converter import Converter, borrow_converter
 from penstock.datastore.input_files.kinds import InputKind
@@ -110,12 +111,20 @@ async def test_the_end_of_a_fork_says_why_there_is_no_table(
 
 
 async def test_an_error_of_the_program_is_none_of_the_file(
-    borrowed: Converter, tmp_path: Path
+    borrowed: Converter, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     order = ConversionOrder(InputKind.GZIP, str(tmp_path / "gone"), LIMITS)
-    with pytest.raises(RuntimeError, match="ended with the code 1"):
+    with pytest.raises(RuntimeError, match=r"(?s)a conversion failed: Traceback.*No such file"):
         borrowed.convert(order)
     assert borrowed.is_free
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("text", ["", '{"refusal": ["', "7"])
+def test_an_outcome_that_is_not_whole_is_none(text: str, tmp_path: Path) -> None:
+    assert conversion_process._read_outcome(text.encode()) is None
+    with pytest.raises(RuntimeError, match="it left no outcome"):
+        converter._result_of(ConversionReport(1.0, 0), endless_order(tmp_path))
 
 
 @on_linux

@@ -64,10 +64,25 @@ def parquet_file(sql: str) -> bytes:
     return path.read_bytes()
 
 
+def unreadable_json() -> bytes:
+    """A Parquet file whose column of JSON has a byte that begins no character of UTF-8."""
+    whole = parquet_file("SELECT '{\"a\":1}'::JSON AS plant, 1 AS kwh")
+    return whole.replace(b'{"a":1}', b'{\x80a":1}', 1)
+
+
 @cache
 def excel_data() -> bytes:
     """The same file at each call; an archive tells when it was made."""
     return excel_file(("plant", "kwh"), ("Mühle", 1.5), ("B", "x"), ("C", 3))
+
+
+def long_title() -> bytes:
+    """The same file with a far longer name of its sheet than Excel allows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return excel_file(
+            ("plant", "kwh"), ("Mühle", 1.5), ("B", "x"), ("C", 3), title="n" * 70_000
+        )
 
 
 PARQUET = "SELECT * FROM (VALUES ('Mühle', '1.5'), ('B', 'x'), ('C', '3')) t(plant, kwh)"
@@ -83,9 +98,20 @@ PARQUET = "SELECT * FROM (VALUES ('Mühle', '1.5'), ('B', 'x'), ('C', '3')) t(pl
         (lambda: TEXT.replace(",", "\t").encode("utf-16-le"), "UTF-16, separated by tabs"),
         (lambda: b"\xfe\xff" + TEXT.encode("utf-16-be"), "UTF-16, separated by commas"),
         (excel_data, "Excel, the sheet 'Data'"),
+        (long_title, f"Excel, the sheet {'n' * 31!r}"),
         (lambda: parquet_file(PARQUET), "Parquet"),
     ],
-    ids=["gzip", "gzip 1252", "gzip 16", "UTF-16", "UTF-16 LE", "UTF-16 BE", "Excel", "Parquet"],
+    ids=[
+        "gzip",
+        "gzip 1252",
+        "gzip 16",
+        "UTF-16",
+        "UTF-16 LE",
+        "UTF-16 BE",
+        "Excel",
+        "title",
+        "Parquet",
+    ],
 )
 @on_sqlite
 async def test_a_file_of_another_kind_gives_the_rows_that_its_csv_gives(
@@ -156,6 +182,7 @@ def with_rows(rows: bytes) -> bytes:
         (lambda: excel_data()[:-60], "it is no whole Excel file"),
         (lambda: archive(a=b"1"), "it is no whole Excel file"),
         (lambda: b"PAR1 and nothing", "it is no whole Parquet file"),
+        (unreadable_json, "it is no whole Parquet file"),
         (lambda: b"\xd0\xcf\x11\xe0 old", "it is of an old Excel"),
         (lambda: with_sheet(b"<worksheet><sheetData><row>"), "breaks at line 1, column 27 of a"),
         (lambda: with_sheet(LONG_NUMBER), "it is no whole Excel file"),
@@ -169,7 +196,7 @@ def with_rows(rows: bytes) -> bytes:
         (lambda: with_rows(b'<row><c r="1"/></row>'), "cell 1 is not in the order"),
     ],
     ids=[
-        *("cut", "excel", "twice", "cut excel", "zip", "parquet", "xls", "sheet", "number"),
+        *("cut", "excel", "twice", "cut excel", "zip", "parquet", "json", "xls", "sheet", "number"),
         *("head", "row back", "row again", "row 0", "no row", "cell back", "cell again", "no cell"),
     ],
 )
