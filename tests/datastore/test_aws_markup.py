@@ -30,6 +30,9 @@ def test_a_full_page_of_long_names_has_too_much_of_nothing() -> None:
 @pytest.mark.parametrize(
     ("most", "excess", "wanted"),
     [
+        (b"", b'<!DOCTYPE a [<!ENTITY b "c">]>', "declarations"),
+        (b"", "<!DOCTYPE a []>".encode("utf-16"), "bytes of a letter"),
+        (b"", "<Contents/>".encode("utf-16-be"), "bytes of a letter"),
         (b"<a/>" * MAX_MARKUP, b"<", "elements"),
         (b"<!---->" * MAX_MARKUP, b"<!---->", "elements"),
         (b"&amp;" * MAX_PIECES, b"&lt;", "pieces of text"),
