@@ -27,6 +27,9 @@ _OF_FAILURES: Final = frozenset({"__type", "message", "Message"})
 _ALWAYS: Final[Mapping[str, str]] = {"Query": "Count", "Scan": "Count"}
 """A field that each success of these operations has."""
 
+_SHAPES: Final[Mapping[str, type]] = {"Items": list, "LastEvaluatedKey": dict}
+"""Fields of a page, which have no other shapes."""
+
 
 def _read_item(body: bytes) -> Raw:
     fields = _decode_fields(body)
@@ -41,7 +44,9 @@ def _read_items(body: bytes) -> Raw:
 
 def _require_success(operation: str, fields: Mapping[str, Any]) -> None:
     """Raise ResponseParserError for an object that no success of the operation is."""
-    if _ALWAYS.get(operation, "") not in ("", *fields) or not _OF_FAILURES.isdisjoint(fields):
+    lacks_field = _ALWAYS.get(operation, "") not in ("", *fields)
+    is_page = all(isinstance(fields.get(name, of()), of) for name, of in _SHAPES.items())
+    if lacks_field or not is_page or not _OF_FAILURES.isdisjoint(fields):
         raise ResponseParserError("an answer that is not one of DynamoDB")
 
 

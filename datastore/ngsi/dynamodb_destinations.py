@@ -1,14 +1,15 @@
 """Destinations on DynamoDB: tables with a primary key and no index, over one client."""
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from penstock.datastore.dynamodb.client import connect
 from penstock.datastore.dynamodb.create_table import TableDefinition
+from penstock.datastore.dynamodb.failures import STRANGE_ANSWER
 from penstock.datastore.dynamodb.protocol import (
     DEFAULT_CLIENT,
     AccessKey,
@@ -40,13 +41,15 @@ SCAN_PAGE: Final = 100
 class CheckedSamples:
     """One destination, which tells apart a wrong query and a table of another program."""
 
+    name: str
     samples: DynamoDBTable
     check_readable: Callable[[], Awaitable[None]]
 
     async def query(self, query: Query) -> Page:
         """Read one page of one series; raises ForeignTable if the table has other keys."""
         try:
-            return await self.samples.query(query)
+            with self._own_items():
+                return await self.samples.query(query)
         except RequestRefused as refused:
             if _FAILURE_KINDS.get(refused.code) is FailureKind.INVALID:
                 await self.check_readable()
@@ -54,16 +57,28 @@ class CheckedSamples:
 
     async def get(self, keys: Sequence[Key]) -> Mapping[Key, Attributes]:
         """Read up to 100 items by key, consistently; those that there are."""
-        return (await self.samples.get(keys, consistent=True)).items
+        with self._own_items():
+            return (await self.samples.get(keys, consistent=True)).items
 
     async def scan(self, scan: Scan) -> Page:
         """Read one page of all series; a table that does not exist is empty."""
         try:
-            return await self.samples.scan(scan)
+            with self._own_items():
+                return await self.samples.scan(scan)
         except RequestRefused as refused:
             if _FAILURE_KINDS.get(refused.code) is FailureKind.MISSING:
                 return Page((), None, 0.0)
             raise
+
+    @contextmanager
+    def _own_items(self) -> Iterator[None]:
+        """Raise ForeignTable at an item whose values are of types that no sample has."""
+        try:
+            yield
+        except STRANGE_ANSWER as error:
+            raise ForeignTable(
+                f"The table {self.name} has an item that another program wrote."
+            ) from error
 
 
 class DynamoDBDestinations:
@@ -147,7 +162,7 @@ class DynamoDBDestinations:
 
     def table(self, name: str) -> "CheckedSamples":
         table = DynamoDBTable(name, self._client, self._connections, self._deadline)
-        return CheckedSamples(table, partial(self.check_readable, name))
+        return CheckedSamples(name, table, partial(self.check_readable, name))
 
     def _definition(self, name: str) -> TableDefinition:
         return TableDefinition(self._client, name, self._deadline, indexed=False)

@@ -39,7 +39,9 @@ from penstock.datastore.table.merged_pages import QueryRange, read_merged_page
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import TTL, Attributes, Query, Range, Value
 
-LAST_MS: Final = 10**15 - 1
+LAST_MS: Final = 253_402_300_799_999
+"""The end of the year 9999, behind which there are no times."""
+
 WHOLE_PAGE: Final = 1000
 READ_BYTES: Final = 4 * 1024 * 1024
 """The bytes of large values that a page holds, unless its first one is larger."""

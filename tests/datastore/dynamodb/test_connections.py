@@ -163,6 +163,15 @@ def test_an_answer_without_a_page_is_no_empty_page(operation: str) -> None:
         parse_answer(operation, 200, {}, b"{}")
 
 
+@pytest.mark.parametrize("operation", ["Query", "Scan"])
+@pytest.mark.parametrize(
+    "lie", ['"Items": null', '"Items": {}', '"Items": [], "LastEvaluatedKey": "a"']
+)
+def test_a_page_of_another_shape_is_no_answer(operation: str, lie: str) -> None:
+    with pytest.raises(ResponseParserError):
+        parse_answer(operation, 200, {}, f'{{"Count": 1, {lie}}}'.encode())
+
+
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 

@@ -32,7 +32,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table import limits
 from penstock.datastore.table.layout import ADOPTION
 from penstock.datastore.table.limits import item_size
-from penstock.datastore.table.port import Put, Query, Update
+from penstock.datastore.table.port import Put, Query, Scan, Update
 from tests.datastore.ngsi.sample_destinations import event as sample_event
 from tests.datastore.ngsi.sample_destinations import open_dynamodb, unique_table_name
 from tests.datastore.ngsi.sample_sinks import AT, SinkWorld, car, notification, open_world
@@ -225,6 +225,40 @@ async def test_a_series_in_a_foreign_table_is_an_error_with_a_code(
         await destinations.table(name).query(Query(partition="p"))
     assert foreign.value.code is ErrorCode.FOREIGN_TABLE
     assert destinations.failure_kind(foreign.value) is FailureKind.FOREIGN
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"B": "/w=="}, {"SS": ["a"]}, {"NS": ["1"]}, {"BS": ["/w=="]}, {"M": {"a": {"B": "/w=="}}}],
+)
+async def test_an_item_that_no_sample_is_makes_its_table_a_foreign_one(
+    destinations: DynamoDBDestinations, value: Raw
+) -> None:
+    name = unique_table_name()
+    await destinations.create(name)
+    foreign = {"pk": {"S": "p"}, "sk": {"S": "000000000000001:a"}, "attrValue": value}
+    await destinations._client.call("PutItem", {"TableName": name, "Item": foreign})
+    table = destinations.table(name)
+    with pytest.raises(ForeignTable, match=f"{name} has an item that another program wrote"):
+        await table.query(Query(partition="p"))
+    with pytest.raises(ForeignTable, match=f"{name} has an item that another program wrote"):
+        await table.scan(Scan())
+
+
+async def test_a_series_ends_with_the_last_year_that_there_is(
+    world: SinkWorld, destinations: DynamoDBDestinations
+) -> None:
+    service, table = cars(world)
+    at = (service, "/4wheels")
+    async with world.open_sink() as sink:
+        await sink.accept_notification(notification("car1", fiware_service=service), 100)
+        await world.wait_until_settled(at)
+    before = await samples(world, service)
+    answer = await destinations._client.call("Scan", {"TableName": table})
+    for sort_key in ("253402300800000:a", "999999999999999:a"):
+        item = answer["Items"][0] | {"sk": {"S": sort_key}}
+        await destinations._client.call("PutItem", {"TableName": table, "Item": item})
+    assert await samples(world, service) == before != []
 
 
 async def test_an_adopted_table_is_read_and_new_samples_join_it(
