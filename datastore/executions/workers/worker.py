@@ -13,7 +13,7 @@ from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.limits import LARGEST, CsvLimits
 from penstock.datastore.datasets.table_cache import DatasetTables
-from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.errors import PenstockError, RequestRefused, Unavailable
 from penstock.datastore.executions.claims.claims import ClaimLost, Claims, with_end_state
 from penstock.datastore.executions.claims.turns import KeptPlace, claimable_in_turn
 from penstock.datastore.executions.failure_codes import FailureCode
@@ -37,6 +37,8 @@ from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.table.counters import SHARDS
 from penstock.datastore.table.port import Table
 
+STORE_FAILURES: Final = (PenstockError, RequestRefused)
+REFUSED: Final = "AWS refused a request of the worker, whose log says which."
 UNEXPECTED_FAILURE: Final = "An unexpected error occurred; see the log of the worker."
 LONGEST_PAUSE: Final = timedelta(minutes=1)
 MAX_REASON: Final = 500
@@ -79,7 +81,7 @@ class ExecutionWorker:
         for execution in await claimable_in_turn(self.table, now, self.rules, self.kept):
             if claimed := await self._claims.claim(execution, self.worker):
                 # An external worker may have had it, and forms that are valid still.
-                with suppress(PenstockError):
+                with suppress(*STORE_FAILURES):
                     await end_earlier_uploads(self.files, claimed)
                 await self.run(claimed)
                 return True
@@ -102,6 +104,11 @@ class ExecutionWorker:
         except Unavailable as error:
             logger.warning("the execution %s waits: %s", claimed.id, error.message)
             await self._release_with_delay(claimed, error.message)
+            await self._delete_orphaned_files(claimed)
+        except RequestRefused:
+            # The operator may repair a permission or a key before the last attempt.
+            logger.exception("the execution %s waits", claimed.id)
+            await self._release_with_delay(claimed, REFUSED)
             await self._delete_orphaned_files(claimed)
         except asyncio.CancelledError:
             # A failure to release the claim must not hide the cancellation.
@@ -153,17 +160,17 @@ class ExecutionWorker:
             await asyncio.sleep(self.rules.heartbeat.total_seconds())
             try:
                 await self._claims.send_heartbeat(work.execution, work.counts)
-            except PenstockError as error:
+            except STORE_FAILURES as error:
                 logger.warning("no sign of life for %s: %s", work.execution.id, error.message)
                 check_cancelled()
 
     async def _delete_orphaned_files(self, ended: Execution) -> None:
-        with suppress(PenstockError):
+        with suppress(*STORE_FAILURES):
             await delete_orphaned_files(self.table, self.files, ended)
 
     async def _delete_late_files(self, claimed: Execution) -> None:
         """Delete what was written after the claim was lost, if another one was made since."""
-        with suppress(PenstockError):
+        with suppress(*STORE_FAILURES):
             found = await find_execution(self.table, claimed.id)
             if found is not None and found.fence > claimed.fence:
                 for key in written_keys(place_own_files(claimed)):
@@ -172,12 +179,12 @@ class ExecutionWorker:
     async def _release_with_delay(self, claimed: Execution, reason: str) -> None:
         """Release the claim with a delay that doubles with each attempt, and say why it waits."""
         pause = min(timedelta(seconds=2**claimed.attempts), LONGEST_PAUSE)
-        with suppress(PenstockError):  # The claim then expires by itself.
+        with suppress(*STORE_FAILURES):  # The claim then expires by itself.
             reason = f"The last attempt failed: {reason[:MAX_REASON]}"
             await self._claims.release_claim(claimed, pause, reason=reason)
 
     async def _fail_unexpectedly(self, claimed: Execution) -> None:
-        with suppress(ClaimLost, PenstockError):
+        with suppress(ClaimLost, *STORE_FAILURES):
             await self._fail(claimed, FailureCode.INTERNAL_ERROR, UNEXPECTED_FAILURE)
 
     async def _fail(self, claimed: Execution, code: str, message: str) -> None:

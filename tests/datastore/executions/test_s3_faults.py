@@ -12,6 +12,7 @@ from penstock.datastore.errors import RequestRefused
 from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
 from penstock.datastore.executions.records import Execution, ExecutionRules
+from penstock.datastore.executions.workers.worker import REFUSED
 from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.objects.s3_client import Patience
 from penstock.datastore.objects.s3_multipart import PART_BYTES
@@ -141,16 +142,29 @@ async def test_what_passes_is_sent_again_and_changes_nothing(
     "operation",
     ["GetObject", "CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload", "PutObject"],
 )
-async def test_what_is_denied_fails_the_run_and_leaves_no_parts_behind(
-    far: Store, tenfold: Pipeline, proxy: S3Proxy, bucket: S3Files, operation: str
+async def test_what_is_denied_is_tried_later_and_leaves_no_parts_behind(
+    far: Store,
+    tenfold: Pipeline,
+    proxy: S3Proxy,
+    bucket: S3Files,
+    watch: Watch,
+    operation: str,
 ) -> None:
     made = await ready_execution(far, tenfold, INPUT)
     proxy.script(operation, S3Fault.DENIED)
     await far.execution_worker("w").run_all()
     after = await current_execution(far, made)
-    assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")
+    assert (after.state, after.message) == (
+        "in_progress",
+        f"The last attempt failed: {REFUSED}",
+    )
     assert await read_content(far.files, output_key(made)) is None
     assert await unfinished_uploads(bucket, made) == 0
+    watch.move(timedelta(seconds=2))
+    assert await far.execution_worker("w").run_all() == 1
+    ended = await current_execution(far, made)
+    assert ended.state == "success"
+    assert await read_content(far.files, output_key(ended)) == OUTPUT
 
 
 @pytest.mark.parametrize(

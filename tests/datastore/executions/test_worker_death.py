@@ -7,10 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.errors import RequestRefused, Unavailable
 from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.files import errors_key, output_key
 from penstock.datastore.executions.records import ExecutionRules
+from penstock.datastore.executions.workers.worker import REFUSED
 from penstock.datastore.objects.port import Chunks, Files
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
@@ -192,25 +193,41 @@ async def test_who_is_told_to_stop_leaves_the_run_to_others_at_once(
 class BrokenFiles(ForwardingFiles):
     """A file store whose first reads fail."""
 
-    def __init__(self, files: Files, times: int) -> None:
+    def __init__(self, files: Files, times: int, failure: Exception) -> None:
         super().__init__(files)
         self.times = times
+        self.failure = failure
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         if self.times:
             self.times -= 1
-            raise Unavailable("not now")
+            raise self.failure
         async for chunk in self.files.read(key, start=start, end=end):
             yield chunk
 
 
 @on_sqlite
 @pytest.mark.parametrize(("times", "state"), [(3, "success"), (100, "failed")])
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (Unavailable("not now"), "not now"),
+        (RequestRefused("GetObject", "AccessDenied", "secret words"), REFUSED),
+    ],
+    ids=["unavailable", "refused"],
+)
 async def test_a_store_that_does_not_answer_is_asked_again_within_bounds(
-    store: Store, pipeline: Pipeline, watch: Watch, times: int, state: str
+    store: Store,
+    pipeline: Pipeline,
+    watch: Watch,
+    times: int,
+    state: str,
+    failure: Exception,
+    reason: str,
 ) -> None:
     made = await ready_execution(store, pipeline)
-    runner = replace(store, files=BrokenFiles(store.files, times)).execution_worker("w")
+    broken = BrokenFiles(store.files, times, failure)
+    runner = replace(store, files=broken).execution_worker("w")
     pauses = 0
     for _ in range(1000):
         if (await current_execution(store, made)).state in ("success", "failed"):
@@ -218,7 +235,7 @@ async def test_a_store_that_does_not_answer_is_asked_again_within_bounds(
         if not await runner.run_one():
             pauses += 1
             waiting = await current_execution(store, made)
-            assert waiting.message == "The last attempt failed: not now"
+            assert waiting.message == f"The last attempt failed: {reason}"
             watch.move(timedelta(seconds=1))
     after = await current_execution(store, made)
     assert after.state == state
@@ -226,7 +243,7 @@ async def test_a_store_that_does_not_answer_is_asked_again_within_bounds(
         assert after.message is None
     else:
         words = "It was attempted too often without success."
-        assert after.message == f"{words} The last attempt failed: not now"
+        assert after.message == f"{words} The last attempt failed: {reason}"
         assert (after.code, pauses) == ("ATTEMPTS_EXHAUSTED", 2 + 4 + 8 + 16 + 32 + 60 + 60 + 60)
     assert await faults(store.table) == []
 
