@@ -149,10 +149,14 @@ class TransactionCancelled(Exception):
 
 
 def error_code(error: ClientError) -> str:
-    """Return the code; the empty text where an answer has none, or none that is a text."""
+    return _error_field(error, "Code")
+
+
+def _error_field(error: ClientError, name: str) -> str:
+    """Return a field of the error; the empty text where an answer has none that is a text."""
     found: object = error.response.get("Error")
-    code = found.get("Code") if isinstance(found, dict) else None
-    return code if isinstance(code, str) else ""
+    field = found.get(name) if isinstance(found, dict) else None
+    return field if isinstance(field, str) else ""
 
 
 def cancellation_reasons(error: ClientError) -> list[dict[str, Any]]:
@@ -209,4 +213,4 @@ def _error_text(error: ClientError) -> str:
         for position, reason in enumerate(cancellation_reasons(error))
         if reason["Code"] != "None"
     ]
-    return "; ".join([error.response["Error"]["Message"], *reasons])
+    return "; ".join([_error_field(error, "Message"), *reasons])

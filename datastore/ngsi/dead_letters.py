@@ -16,6 +16,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.events import (
+    DamagedLines,
     EntityUpdate,
     Json,
     LineFiles,
@@ -261,7 +262,10 @@ class LetterFiles:
         found = await run_in_request_thread(
             lambda _: self.lines.unpack(letter.file, packed), payer._replace(prepaid=whole)
         )
-        return found[letter.line : letter.line + letter.events]
+        events = found[letter.line : letter.line + letter.events]
+        if len(events) < letter.events:
+            raise DamagedLines(f"The file {letter.file} has too few lines.")
+        return events
 
     async def delete_before(self, moment: datetime) -> int:
         """Delete the files that were written on the days before; return their number.

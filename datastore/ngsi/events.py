@@ -140,6 +140,8 @@ LINES_THREADED: Final = 200
 
 _COMPRESSION_LEVEL = 1
 _SIZE_BYTES = 4
+_MOST_RATIO = 1_032
+"""Bytes that DEFLATE makes of one packed byte at most."""
 
 
 class DamagedLines(Unavailable):
@@ -175,16 +177,23 @@ class LineFiles(Generic[T]):
         return b"".join([chunk async for chunk in self.files.read(key)])
 
     def unpack(self, key: str, packed: bytes) -> list[T]:
-        """The values in the bytes of a file; raises DamagedLines."""
+        """The values in the bytes of a file, of which each has one; raises DamagedLines."""
         try:
-            return self.decoder.decode_lines(gzip.decompress(packed))
+            values = self.decoder.decode_lines(gzip.decompress(packed))
         except (OSError, EOFError, zlib.error, msgspec.MsgspecError, RecursionError) as error:
             raise DamagedLines(f"The file {key} is damaged.") from error
+        if not values:
+            # No bytes at all are a file of gzip for Python.
+            raise DamagedLines(f"The file {key} is empty.")
+        return values
 
 
 def unpacked_size(packed: bytes) -> int:
-    """The bytes of the lines in a file, which stand at its end."""
-    return int.from_bytes(packed[-_SIZE_BYTES:], "little")
+    """The bytes of the lines in a file, which stand at its end.
+
+    Where a file is damaged, they are no more than so many bytes can hold.
+    """
+    return min(int.from_bytes(packed[-_SIZE_BYTES:], "little"), _MOST_RATIO * len(packed))
 
 
 async def walk_old_files(

@@ -15,7 +15,7 @@ import msgspec
 from penstock.datastore.errors import NotFound
 from penstock.datastore.ngsi.events import delete_old_files, identity_digest
 from penstock.datastore.ngsi.rows import FILES_FIELD, METADATA_SUFFIX, RESERVED_FIELDS, is_row_item
-from penstock.datastore.objects.chunks import single_chunk
+from penstock.datastore.objects.chunks import require_size, single_chunk
 from penstock.datastore.objects.port import Files
 from penstock.datastore.table.limits import ITEM_BYTES, item_size, value_size
 from penstock.datastore.table.port import TTL, Attributes, Item, Value
@@ -66,12 +66,15 @@ class LargeValues:
             await self.files.write(file, single_chunk(text), content_type=_CONTENT_TYPE)
 
     async def read(self, value: StoredValue) -> str | None:
-        """Read a value; None if its sample has been deleted in the meantime."""
+        """Read a value; None if its sample has been deleted in the meantime.
+
+        Raises Unavailable for a file of another size.
+        """
+        content = require_size(self.files.read(value.file, end=value.size), value.size)
         try:
-            chunks = [chunk async for chunk in self.files.read(value.file, end=value.size)]
+            return b"".join([chunk async for chunk in content]).decode()
         except NotFound:
             return None
-        return b"".join(chunks).decode()
 
     async def delete_of(self, item: Attributes) -> None:
         """Delete the files of an item; the item goes next."""

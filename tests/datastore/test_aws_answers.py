@@ -144,3 +144,11 @@ async def test_an_error_without_a_code_is_no_refusal_of_a_role(error: str) -> No
         with pytest.raises(Unavailable):
             await assume_role(url)
     assert len(known.targets) == 1
+
+
+@pytest.mark.parametrize("use", [put_file, list_files])
+async def test_an_error_of_s3_without_words_is_one_nevertheless(use: Use) -> None:
+    async with serve(Answer(403, b"<Error><Code>AccessDenied</Code></Error>")) as (_, url):
+        with pytest.raises(RequestRefused) as refused:
+            await use(url)
+    assert (refused.value.code, refused.value.message) == ("AccessDenied", "")

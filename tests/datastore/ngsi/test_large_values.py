@@ -23,6 +23,7 @@ from penstock.datastore.ngsi.options import (
 from penstock.datastore.ngsi.reading import series
 from penstock.datastore.ngsi.reading.series import ALL_TIMES
 from penstock.datastore.ngsi.retention.sweep import RetentionSweep
+from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.table.limits import ITEM_BYTES
 from penstock.datastore.table.pages import Window
 from tests.datastore.ngsi.retention.test_sample_deletion import open_place
@@ -181,3 +182,13 @@ async def test_a_column_item_may_have_attributes_named_like_the_fields_of_a_row(
 def test_an_item_has_no_files_but_its_own(named: Any) -> None:
     item = {"pk": "vehicles:/4wheels:car1:car:speed", "sk": "001429535775005:abc"}
     assert stored_values({**item, "attrValueFiles": named}) == {}
+
+
+@on_sqlite
+async def test_a_value_of_another_size_than_its_sample_says_is_not_given(world: SinkWorld) -> None:
+    await notify(world, LARGE)
+    (file,) = await stored_files(world)
+    await world.context.files.write(file, single_chunk(b"[1]"), content_type="application/json")
+    of = await speed(world)
+    with pytest.raises(Unavailable):
+        await texts(world, of)

@@ -8,6 +8,7 @@ from penstock.datastore.ngsi.dead_letters import DeadLetter, ReplayResult
 from penstock.datastore.ngsi.events import unpacked_size
 from penstock.datastore.ngsi.repository import IngestRepository
 from penstock.datastore.ngsi.sink import NotificationSink
+from penstock.datastore.objects.chunks import single_chunk
 from tests.datastore.ngsi.failing_destinations import (
     FailingDestinations,
     fail_first,
@@ -88,3 +89,16 @@ async def test_who_replays_a_letter_owes_for_the_samples_that_are_stored(
         assert account.owed == 2 * (1 + 2) // STORED_SAMPLES
         await letters_of(world, sink, account).replay([letter.id])
         assert account.owed == 2 * (1 + 2) // STORED_SAMPLES
+
+
+async def test_a_damaged_letter_is_paid_by_no_more_than_its_bytes_can_hold(
+    world: SinkWorld,
+) -> None:
+    async with world.open_sink() as sink:
+        letter, account = await make_letter(world, sink), Account()
+        files = sink.committer.letter_files.lines.files
+        cut = single_chunk(b"\x1f\x8b" + b"\xff" * 98)
+        await files.write(letter.file, cut, content_type="application/gzip")
+        with pytest.raises(Unavailable):
+            await letters_of(world, sink, account).letter_events(letter)
+        assert account.taken == notification_units(100 * 1_032)

@@ -15,6 +15,7 @@ from penstock.datastore.ngsi.dead_letters import RESULT_LIFETIME, DeadLetter
 from penstock.datastore.ngsi.options import BatchingOptions
 from penstock.datastore.ngsi.repository import IngestRepository, LetterReplays, ReplayFailure
 from penstock.datastore.ngsi.sink import NotificationSink
+from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.table.layout import DEAD_LETTER
 from penstock.datastore.table.port import TTL
 from tests.datastore.ngsi.failing_destinations import (
@@ -25,6 +26,7 @@ from tests.datastore.ngsi.failing_destinations import (
 )
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, wait_until_released
 from tests.datastore.ngsi.test_sink import accept
+from tests.support.consistency_check import contents
 from tests.support.sample_resources import SUPER, Watch, on_sqlite, without_moto
 
 BUSY = Unavailable("busy")
@@ -59,6 +61,33 @@ async def test_a_letter_that_cannot_be_replayed_is_named_and_the_others_are_repl
         counts = await world.wait_until_settled()
         assert counts == IngestCounts(received=6, persisted=4, dead_lettered=2, items=8)
         assert [letter.id for letter in await world.letters()] == [ids[1]]
+
+
+@on_sqlite
+@pytest.mark.parametrize("lines", [0, 1])
+async def test_a_letter_whose_file_has_too_few_lines_stays(world: SinkWorld, lines: int) -> None:
+    destinations = FailingDestinations(world.context.destinations, fail_table("", BUSY))
+    async with world.open_sink(ONCE, destinations=destinations) as sink:
+        (letter,) = await make_letters(world, sink, 1)
+        destinations.fails = fail_first(0, BUSY)
+        files = sink.committer.letter_files.lines
+        dead = await files.read(letter.file)
+        if lines:
+            await files.write(letter.file, dead[:lines])
+        else:
+            await files.files.write(letter.file, single_chunk(b""), content_type="application/gzip")
+        before = await contents(world.context.table)
+        result = await notifications(world, sink).replay([letter.id])
+        assert result.replayed == []
+        assert [(each.id, each.code) for each in result.failures] == [
+            (letter.id, ErrorCode.SERVICE_UNAVAILABLE)
+        ]
+        assert await contents(world.context.table) == before
+        await files.write(letter.file, dead)
+        result = await notifications(world, sink).replay([letter.id])
+        assert [each.letter.id for each in result.replayed] == [letter.id]
+        counts = await world.wait_until_settled()
+        assert counts == IngestCounts(received=2, persisted=2, items=4)
 
 
 @without_moto

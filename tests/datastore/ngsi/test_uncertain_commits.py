@@ -133,7 +133,9 @@ async def test_commits_that_are_refused_leave_one_run_behind_at_most(world: Sink
 
 
 @on_sqlite
-@pytest.mark.parametrize("damage", ["none", "a stray object", "a damaged segment"])
+@pytest.mark.parametrize(
+    "damage", ["none", "a stray object", "a damaged segment", "an empty segment"]
+)
 async def test_what_lies_in_the_folder_of_one_run_keeps_no_other_from_being_taken_over(
     world: SinkWorld, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -149,11 +151,12 @@ async def test_what_lies_in_the_folder_of_one_run_keeps_no_other_from_being_take
     if damage == "a stray object":
         name = f"{oldest.run_id}README"
         await files.write(name, single_chunk(b"x"), content_type="text/plain")
-    elif damage == "a damaged segment":
+    elif damage != "none":
         (name,) = await files.list(oldest.run_id)
-        await files.write(name, single_chunk(b"x"), content_type="application/gzip")
+        content = b"x" if damage == "a damaged segment" else b""
+        await files.write(name, single_chunk(content), content_type="application/gzip")
     watch.move(timedelta(seconds=LEASE + 1))
-    is_damaged = damage == "a damaged segment"
+    is_damaged = damage.endswith("segment")
     with caplog.at_level(logging.ERROR, "penstock.ngsi"):
         async with world.open_sink(QUICK, **shared) as sink:
             # It takes them over by itself at once; in whose hand one is, nobody else waits for it.
