@@ -6,7 +6,7 @@ processor_time.py hold what tests use instead.
 
 import ast
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -19,7 +19,7 @@ from tests.support.patience import HUNG_SECONDS
 Finding: TypeAlias = tuple[int, str]
 Rule: TypeAlias = Callable[[ast.Module], Iterator[Finding]]
 
-pytestmark = pytest.mark.runs_together("clocks")  # They share the modules, parsed.
+pytestmark = pytest.mark.runs_together("clocks")  # They share what is found in the modules.
 
 TESTS = Path(__file__).parent
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -73,12 +73,12 @@ def at_import(node: ast.AST) -> Iterator[ast.AST]:
                 yield from at_import(child)
 
 
-@cache
+@lru_cache(maxsize=1)
 def nodes(module: ast.AST) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(module))
 
 
-@cache
+@lru_cache(maxsize=1)
 def calls(module: ast.AST) -> tuple[ast.Call, ...]:
     return tuple(node for node in nodes(module) if isinstance(node, ast.Call))
 
@@ -212,32 +212,28 @@ RULES: tuple[Rule, ...] = (
 
 
 @cache
-def modules() -> tuple[tuple[Path, ast.Module], ...]:
-    """Parse every module of the tests."""
-    return tuple(
-        (path.relative_to(TESTS), parse_module(path))
-        for path in sorted(TESTS.rglob("*.py"))
-        if "node_modules" not in path.parts
-    )
+def findings() -> dict[Rule, tuple[tuple[str, str], ...]]:
+    """Return what each rule finds in all tests: the file with the reason, and the place.
 
-
-@cache
-def findings(rule: Rule) -> tuple[tuple[str, str], ...]:
-    """Return what the rule finds in all tests: the file with the reason, and the place."""
-    return tuple(
-        (f"{path}: {found}", f"{path}:{line}")
-        for path, module in modules()
-        for line, found in rule(module)
-    )
+    No tree is kept: a million nodes would be examined by each garbage collection from then on.
+    """
+    found: dict[Rule, list[tuple[str, str]]] = {rule: [] for rule in RULES}
+    for file in sorted(TESTS.rglob("*.py")):
+        if "node_modules" in file.parts:
+            continue
+        module, path = parse_module(file), file.relative_to(TESTS)
+        for rule, places in found.items():
+            places.extend((f"{path}: {what}", f"{path}:{line}") for line, what in rule(module))
+    return {rule: tuple(places) for rule, places in found.items()}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_no_test_depends_on_time(rule: Rule) -> None:
-    assert [(place, found) for found, place in findings(rule) if found not in ALLOWED] == []
+    assert [(place, found) for found, place in findings()[rule] if found not in ALLOWED] == []
 
 
 def test_each_exception_is_needed() -> None:
-    found = {found for rule in RULES for found, _ in findings(rule)}
+    found = {found for places in findings().values() for found, _ in places}
     assert [one for one in ALLOWED if one not in found] == []
 
 

@@ -16,7 +16,7 @@ from penstock.datastore.access.work import CPU_SECONDS, WorkPayer
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.interruptible_work import InterruptibleWork
 from penstock.datastore.request_threads import MOST_SECONDS, run_in_request_thread
-from tests.support.parsed_modules import parse_module
+from tests.support.parsed_modules import parse_naming
 from tests.support.patience import until
 from tests.support.work_account import Account
 
@@ -147,7 +147,8 @@ def test_work_of_requests_is_in_no_thread_that_everybody_shares() -> None:
         str(file.relative_to(PRODUCT))
         for floor in FLOORS
         for file in (PRODUCT / floor).rglob("*.py")
-        if SHARED_THREADS & set(_names_in(parse_module(file)))
+        if (module := parse_naming(file, SHARED_THREADS))
+        and SHARED_THREADS & set(_names_in(module))
     }
     assert sharing == set(ALLOWED)
 

@@ -2,7 +2,7 @@
 
 import ast
 import gc
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -11,8 +11,21 @@ from types import CodeType
 
 def parse_module(path: Path) -> ast.Module:
     """Parse a module."""
+    return _parse(path.read_text())
+
+
+def parse_naming(path: Path, names: Collection[str]) -> ast.Module | None:
+    """Parse a module that may use one of the names; None if none of them stands in its text.
+
+    To parse all modules of the product takes most of a second, and few have what a test looks for.
+    """
+    text = path.read_text()
+    return _parse(text) if any(name in text for name in names) else None
+
+
+def _parse(text: str) -> ast.Module:
     with _without_collections():
-        return ast.parse(path.read_text())
+        return ast.parse(text)
 
 
 def texts_of_module(path: Path) -> Iterator[str]:

@@ -1,11 +1,11 @@
 """Formulas of requests are worked on in the formula threads, and in no other thread."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.support.parsed_modules import parse_module
+from tests.support.parsed_modules import parse_module, parse_naming
 
 PRODUCT = Path(__file__).parents[3]
 FLOORS = ("server", "schema", "resolvers", "datastore", "transform", "formula")
@@ -21,35 +21,46 @@ ALLOWED = {
 }
 
 
-@cache
-def modules() -> dict[str, ast.Module]:
-    """Return the modules of the product, by their names."""
-    files = (file for floor in FLOORS for file in sorted((PRODUCT / floor).rglob("*.py")))
+def files() -> dict[str, Path]:
+    """Return the files of the product, by the names of their modules."""
     return {
-        ".".join(("penstock", *file.relative_to(PRODUCT).with_suffix("").parts)): parse_module(file)
-        for file in files
+        ".".join(("penstock", *file.relative_to(PRODUCT).with_suffix("").parts)): file
+        for floor in FLOORS
+        for file in sorted((PRODUCT / floor).rglob("*.py"))
     }
 
 
 @cache
-def imports(module: str) -> dict[str, str]:
-    """Return what a module imports from the product: the module of each name."""
-    found = {}
-    for node in ast.walk(modules()[module]):
+def imports_of_all() -> dict[str, dict[str, str]]:
+    """Return what each module imports from the product: the module of each name."""
+    known = files()
+    return {
+        module: dict(_imports_from(parse_module(file), known)) for module, file in known.items()
+    }
+
+
+def _imports_from(tree: ast.Module, known: Container[str]) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             for one in node.names:
                 inside = f"{node.module}.{one.name}"
-                source = inside if inside in modules() else node.module
-                if source in modules():
-                    found[one.asname or one.name] = source
-    return found
+                source = inside if inside in known else node.module
+                if source in known:
+                    yield one.asname or one.name, source
+
+
+@cache
+def threaded_modules() -> dict[str, ast.Module]:
+    """Parse the modules that may give work to another thread."""
+    trees = {module: parse_naming(file, OTHER_THREADS) for module, file in files().items()}
+    return {module: tree for module, tree in trees.items() if tree}
 
 
 def reaches_parser(module: str) -> bool:
     """Whether a module imports the parser, directly or through others."""
     seen, waiting = {module}, [module]
     while waiting:
-        fresh = set(imports(waiting.pop()).values()) - seen
+        fresh = set(imports_of_all()[waiting.pop()].values()) - seen
         seen |= fresh
         waiting += fresh
     return PARSER in seen
@@ -70,8 +81,8 @@ def formulas_elsewhere(module: str) -> Iterator[str]:
     That is a function from a module that reaches the parser, or one of its own if the module
     imports from the folders about formulas.
     """
-    known = imports(module)
-    for node in ast.walk(modules()[module]):
+    known = imports_of_all()[module]
+    for node in ast.walk(threaded_modules()[module]):
         if isinstance(node, ast.Call) and OTHER_THREADS & set(names_in(node.func)):
             given = [name for one in (*node.args, *node.keywords) for name in names_in(one)]
             imported = {known[name] for name in given[:1] if name in known}
@@ -81,11 +92,13 @@ def formulas_elsewhere(module: str) -> Iterator[str]:
 
 
 def test_formulas_run_in_no_thread_but_their_own() -> None:
-    found = {one for module in modules() for one in formulas_elsewhere(module)}
+    found = {one for module in threaded_modules() for one in formulas_elsewhere(module)}
     assert {one for one in found if one.partition(":")[0] not in ALLOWED} == set()
 
 
 def test_the_exceptions_are_still_there() -> None:
-    threaded = {name for name, tree in modules().items() if OTHER_THREADS & set(names_in(tree))}
+    threaded = {
+        name for name, tree in threaded_modules().items() if OTHER_THREADS & set(names_in(tree))
+    }
     assert set(ALLOWED) <= threaded
     assert list(formulas_elsewhere("penstock.datastore.executions.workers.run_one")) != []

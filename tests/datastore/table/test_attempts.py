@@ -8,7 +8,7 @@ import pytest
 
 from penstock.datastore.table import commit
 from penstock.datastore.table.commit import ATTEMPTS, PAUSE, Attempts
-from tests.support.parsed_modules import parse_module
+from tests.support.parsed_modules import parse_naming
 
 PRODUCT = Path(__file__).parents[3]
 FLOORS = ("datastore", "resolvers", "schema", "server")
@@ -27,10 +27,11 @@ async def test_attempts_pause_before_each_but_the_first(monkeypatch: pytest.Monk
     assert pauses == [number * PAUSE for number in range(1, ATTEMPTS)]
 
 
-def product_trees() -> Iterator[tuple[str, ast.Module]]:
+def trees_naming(*names: str) -> Iterator[tuple[str, ast.Module]]:
     for floor in FLOORS:
         for path in sorted((PRODUCT / floor).rglob("*.py")):
-            yield str(path.relative_to(PRODUCT)), parse_module(path)
+            if tree := parse_naming(path, names):
+                yield str(path.relative_to(PRODUCT)), tree
 
 
 def names_in(node: ast.AST | None) -> set[str]:
@@ -56,7 +57,7 @@ def starts_over(loop: ast.AST) -> bool:
 def test_every_call_that_starts_over_after_a_conflict_uses_attempts() -> None:
     found = [
         f"{path}:{node.lineno}"
-        for path, tree in product_trees()
+        for path, tree in trees_naming(*CONFLICTS)
         for node in ast.walk(tree)
         if isinstance(node, ast.For | ast.While) and starts_over(node)
     ]
@@ -76,6 +77,9 @@ def is_single_chunk(node: ast.AST) -> bool:
 
 def test_a_content_becomes_a_stream_in_one_place() -> None:
     found = [
-        path for path, tree in product_trees() for node in ast.walk(tree) if is_single_chunk(node)
+        path
+        for path, tree in trees_naming("yield")
+        for node in ast.walk(tree)
+        if is_single_chunk(node)
     ]
     assert found == ["datastore/objects/chunks.py"]
