@@ -41,6 +41,8 @@ MAX_TABLES: Final = 1000
 """The tables that a run names."""
 
 _MAX_CLAIMED = 20
+_MAX_FAILED = 500
+"""Failed runs that are looked at; few are, and most of them wait for a decision."""
 _PAGE = 100
 
 
@@ -200,11 +202,20 @@ class RunLog:
         return claimed
 
     async def _list_unclaimed(self) -> list[Run]:
-        """List runs that are marked to be loaded (again), and runs whose worker died."""
+        """List runs that are marked to be loaded (again), and runs whose worker died.
+
+        Of those that failed, those that somebody lets workers try again.
+        """
         lists, window = RunLists(self.runs), Window(size=_MAX_CLAIMED)
         marked = RunListFilter(state=RunState.PROCESSED, to_skip=False)
-        found = [await lists.page(MANIFEST, marked, window), await lists.stale(MANIFEST, window)]
-        return [run for part in found for _, run in part.entries]
+        failed = RunListFilter(state=RunState.FAILED, to_skip=False, due=True)
+        found = [
+            await lists.page(MANIFEST, marked, window),
+            await lists.stale(MANIFEST, window),
+            await lists.page(MANIFEST, failed, Window(size=_MAX_FAILED)),
+        ]
+        runs = [run for part in found for _, run in part.entries]
+        return [run for run in runs if run.state is not RunState.FAILED or run.attempt == 0]
 
 
 async def list_lone_runs(access: Access) -> set[str]:

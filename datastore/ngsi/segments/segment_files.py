@@ -13,7 +13,7 @@ import msgspec
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.ngsi.counts import ServicePathKey
-from penstock.datastore.ngsi.events import LineFiles, SegmentStruct
+from penstock.datastore.ngsi.events import DamagedLines, LineFiles, SegmentStruct
 from penstock.datastore.ngsi.rows import Event
 
 NO_INTAKE: Final[Mapping[str, int]] = MappingProxyType({})
@@ -70,14 +70,18 @@ class SegmentFiles:
         if intake is None:
             return SegmentContent(await self.lines.read(f"{stem}.{_EVENTS}"))
         events = await self.lines.read(f"{stem}.{_EVENTS}") if intake.events else []
+        if len(events) != intake.events:
+            raise DamagedLines(f"The segment {stem} has another number of events.")
         return SegmentContent(events, intake.counts, intake.places)
 
     async def _read_intake(self, stem: str) -> Intake | None:
         try:
-            (intake,) = await self._intakes.read(f"{stem}.{_INTAKE}")
+            found = await self._intakes.read(f"{stem}.{_INTAKE}")
         except NotFound:
             return None
-        return intake
+        if len(found) > 1 or not found[0].places:
+            raise DamagedLines(f"The file of intake of the segment {stem} is damaged.")
+        return found[0]
 
     @property
     def _intakes(self) -> LineFiles[Intake]:

@@ -11,6 +11,7 @@ import pytest
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.manifest.records import Run, RunState
+from penstock.datastore.manifest.transitions import Retry
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.inbox import IntakeResult
 from penstock.datastore.ngsi.options import Ack
@@ -147,12 +148,13 @@ async def test_what_lies_in_the_folder_of_one_run_keeps_no_other_from_being_take
                 await accept(sink, f"car{server}{car}")
         watch.move(timedelta(seconds=1))
     oldest, *_ = sorted(await runs_in_hand(sink), key=lambda run: run.added_at)
-    files = world.context.files
+    files, stored = world.context.files, b""
     if damage == "a stray object":
         name = f"{oldest.run_id}README"
         await files.write(name, single_chunk(b"x"), content_type="text/plain")
     elif damage != "none":
         (name,) = await files.list(oldest.run_id)
+        stored = b"".join([chunk async for chunk in files.read(name)])
         content = b"x" if damage == "a damaged segment" else b""
         await files.write(name, single_chunk(content), content_type="application/gzip")
     watch.move(timedelta(seconds=LEASE + 1))
@@ -165,7 +167,15 @@ async def test_what_lies_in_the_folder_of_one_run_keeps_no_other_from_being_take
                 return left == [RunState.FAILED] * is_damaged
 
             await until(is_stored)
-    assert (await world.counts()).pending == (1 if is_damaged else 0)
+            assert (await world.counts()).pending == (1 if is_damaged else 0)
+            if is_damaged:
+                await files.write(name, single_chunk(stored), content_type="application/gzip")
+                runs = sink.committer.run_log.runs
+                await runs.change(oldest.name, Retry(reason="the file is whole again"))
+                await sink.take_over_runs()
+                await world.wait_until_settled()
+                assert await sink.take_over_runs() == 0
+    assert await world.counts() == IngestCounts(received=4, persisted=4, items=8)
 
 
 @on_sqlite
