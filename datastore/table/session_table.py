@@ -8,7 +8,17 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.table.forwarding import ForwardingTable
 from penstock.datastore.table.keys import SEPARATOR
-from penstock.datastore.table.layout import GRANT, LISTED, OWNED, ROWS, Row
+from penstock.datastore.table.layout import (
+    GRANT,
+    LISTED,
+    LOOSE_OBJECT,
+    LOOSE_OBJECT_DUE,
+    OWNED,
+    QUOTA_GATE,
+    ROWS,
+    STAGED,
+    Row,
+)
 from penstock.datastore.table.port import (
     INDEX_HASH,
     Attributes,
@@ -26,6 +36,11 @@ from penstock.datastore.table.port import (
 )
 
 _MAX_KEYS: Final = 100
+
+_UNSEEN: Final = frozenset(
+    each.sk.leader for each in (STAGED, LOOSE_OBJECT, LOOSE_OBJECT_DUE, QUOTA_GATE)
+)
+"""The rows that no answer shows: they are written before a change, also before one that fails."""
 
 
 class WrittenRow(NamedTuple):
@@ -54,7 +69,7 @@ class SessionTable(ForwardingTable):
 
     An index is always read eventually consistently. Its pages are corrected by the rows written
     lately, which are read from the base table. `written` has the keys of the indexed rows that the
-    session itself wrote, and `has_written` tells whether it wrote anything.
+    session itself wrote, and `has_written` tells whether it wrote anything that an answer may show.
     """
 
     __slots__ = ("_consistent", "_known", "_listed", "_read", "has_written", "written")
@@ -90,13 +105,13 @@ class SessionTable(ForwardingTable):
     async def transact(self, operations: Sequence[Operation]) -> float:
         self._note(operations)
         units = await self._table.transact(operations)
-        self.has_written = True
+        self.has_written |= _may_show(operations)
         return units
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         self._note(operations)
         units = await self._table.write(operations)
-        self.has_written = True
+        self.has_written |= _may_show(operations)
         return units
 
     def _note(self, operations: Sequence[Operation]) -> None:
@@ -165,6 +180,14 @@ def _lies_within(query: Query, last: Key | None, key: Key) -> bool:
     if query.descending:
         return (last is None or last <= key) and (query.after is None or key < query.after)
     return (query.after is None or query.after < key) and (last is None or key <= last)
+
+
+def _may_show(operations: Sequence[Operation]) -> bool:
+    """Whether the operations write a row that an answer may show."""
+    return any(
+        not isinstance(one, Check) and one.key.sk.partition(SEPARATOR)[0] not in _UNSEEN
+        for one in operations
+    )
 
 
 def _row_of(key: Key) -> Row | None:

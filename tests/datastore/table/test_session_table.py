@@ -9,13 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.datastore.table.layout import EXECUTION, GRANT, LISTED, PIPELINE, TAG
+from penstock.datastore.table.layout import (
+    EXECUTION,
+    GRANT,
+    LISTED,
+    LOOSE_OBJECT,
+    LOOSE_OBJECT_DUE,
+    PIPELINE,
+    QUOTA_GATE,
+    STAGED,
+    TAG,
+)
 from penstock.datastore.table.port import (
     Check,
     Delete,
     Exists,
     Item,
     Key,
+    Missing,
     Put,
     Query,
     Range,
@@ -119,6 +130,23 @@ async def test_reads_are_consistent_from_the_first_write_on(tmp_path: Path) -> N
         assert len((await session.query(query)).items) == 1
         assert (session.has_written, fresh.has_written) == (True, False)
         assert (await SessionTable(lagging).get([key])).items == {}
+
+
+async def test_rows_that_no_answer_shows_are_not_what_a_session_wrote(tmp_path: Path) -> None:
+    async with AsyncExitStack() as held:
+        session = SessionTable(await open_lagging(held, tmp_path))
+        for key in (
+            STAGED.key(id="1"),
+            LOOSE_OBJECT.key(hash="1"),
+            LOOSE_OBJECT_DUE.key(due=1, hash="1"),
+            QUOTA_GATE.key(kind="bytes", holder="ann"),
+        ):
+            await session.transact([Put({"pk": key.pk, "sk": key.sk})])
+            await session.write([Delete(key)])
+        await session.transact([Check(STAGED.key(id="1"), Missing())])
+        assert not session.has_written
+        await session.transact([Put(STAGED.item(id="1")), Put({"pk": "other", "sk": "other"})])
+        assert session.has_written
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,17 @@ async def test_the_same_idempotency_key_gives_the_same_resource(ask: Ask) -> Non
     assert (await ask.input(CREATE, uma, **input))["code"] == "NAME_TAKEN"
 
 
+async def test_only_an_answer_to_a_write_has_a_consistency_token(ask: Ask, store: Store) -> None:
+    await ask.create_groups()
+    made = await ask(CREATE, {"input": draft("one", group="/usa")})
+    assert made.token is not None
+    before = await contents(store.table)
+    refused = await ask(CREATE, {"input": draft("one", group="/usa")})
+    assert refused.value["code"] == "NAME_TAKEN"
+    assert refused.token is None
+    assert await contents(store.table) == before
+
+
 async def test_a_group_that_is_left_out_is_the_callers_default(ask: Ask) -> None:
     await ask.create_groups()
     ana = as_caller("ana", "/usa=admin", default_group="/usa/northwest")
