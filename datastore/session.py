@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 from penstock.datastore.access.access import Access, CallPayments
+from penstock.datastore.access.bucket_payments import meter_files
 from penstock.datastore.access.quota_report import QuotaReport
 from penstock.datastore.access.work import CALL_UNITS, FREE_WORK, WorkAccount, WorkPayer
 from penstock.datastore.api_keys import ApiKeys
@@ -34,6 +35,7 @@ from penstock.datastore.manifest.recovery import Recovery
 from penstock.datastore.manifest.runs import OutputFolders, Runs
 from penstock.datastore.ngsi.repository import IngestRepository
 from penstock.datastore.ngsi.retention.sample_deletion import SampleDeletions
+from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.player_passwords import PlayerPasswords
 from penstock.datastore.playlists.repository import Playlists
 from penstock.datastore.records import Calculation, Metric, Pipeline, ReferenceDataset, Resource
@@ -110,6 +112,9 @@ class Session:
         units = Units()
         payments = CallPayments(work, CALL_UNITS[store.kind], units)
         metered = MeteredTable(store.table, units, payments)
+        files = store.files
+        if files is not NO_FILES:
+            files = meter_files(files, store.kind, work, units)
         self.own_writes: Final = None if reads is None else SessionTable(metered, reads)
         self.caller: Final = caller
         self.work: Final = work
@@ -123,7 +128,7 @@ class Session:
             caller,
             store.clock,
             store.list_budget,
-            store.files,
+            files,
             work,
             store.upload_limits,
             store.shards,
@@ -215,7 +220,11 @@ class Session:
     def audio(self) -> AudioLibrary:
         store = self._store
         return AudioLibrary.of(
-            self._access, store.files, store.user_buckets, store.transcoder, store.announce_job
+            self._access,
+            self._access.files,
+            store.user_buckets,
+            store.transcoder,
+            store.announce_job,
         )
 
     @cached_property
@@ -224,7 +233,7 @@ class Session:
         return Executions.of(
             self._access,
             store.execution_rules,
-            store.files,
+            self._access.files,
             store.dataset_cache,
             store.on_execution_ready,
         )
@@ -270,7 +279,7 @@ class Session:
 
     @cached_property
     def runs(self) -> Runs:
-        return Runs(self._access, OutputFolders(self._store.files, self._store.bucket_name))
+        return Runs(self._access, OutputFolders(self._access.files, self._store.bucket_name))
 
     @cached_property
     def run_lists(self) -> RunLists:
@@ -311,7 +320,7 @@ class Session:
     @cached_property
     def notifications(self) -> IngestRepository:
         return IngestRepository(
-            self._access, self._store.ngsi_access, self._store.files, self.units
+            self._access, self._store.ngsi_access, self._access.files, self.units
         )
 
 

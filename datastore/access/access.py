@@ -93,7 +93,7 @@ class CallPayments:
     def _add_calls(self, count: int) -> None:
         calls = self._calls + count
         if calls > self._included:
-            self._pay(calls, self._work.owe if self._used.wcu else self._work.spend_more)
+            self._pay(calls, self._work.owe if self._used.has_changed else self._work.spend_more)
         self._calls = calls
 
     def _pay(self, calls: int, take: Callable[[int], None]) -> None:

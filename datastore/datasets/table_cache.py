@@ -17,6 +17,7 @@ from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.datasets.index_files import IndexFiles, WrongChecksum
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.formulas.threads import run_in_formula_thread
+from penstock.datastore.objects.metered_files import on_credit
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ReferenceDataset
 from penstock.formula.core.datasets import KeyedRows
@@ -68,7 +69,7 @@ class DatasetTableCache:
             return kept.rows
         if file not in self._loading:
             work.owe(load_units(dataset.content.size_bytes))
-            self._loading[file] = loading = create_task(self._load(files, dataset))
+            self._loading[file] = loading = create_task(self._load(on_credit(files), dataset))
             loading.add_done_callback(retrieve_failure)
         return (await self._wait_for(file, self._loading[file])).rows
 

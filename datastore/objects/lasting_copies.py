@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from penstock.datastore.background_tasks import retrieve_failure
+from penstock.datastore.objects.metered_files import on_credit, shared_store
 from penstock.datastore.objects.port import Files
 
 _Place: TypeAlias = tuple[int, str]
@@ -19,14 +20,14 @@ _running: dict[_Place, Task[None]] = {}
 
 async def copy_lasting(files: Files, source: str, target: str, etag: str) -> None:
     """Copy the content with this entity tag; NotFound, FileReplaced if it is not there any more."""
-    await run_lasting(files, target, partial(files.copy, source, target, etag))
+    await run_lasting(files, target, partial(on_credit(files).copy, source, target, etag))
 
 
 async def run_lasting(
     files: Files, target: str, work: Callable[[], Coroutine[Any, Any, None]]
 ) -> None:
     """Do the work that makes a target, or wait for a call that does; raises what it raises."""
-    place = (id(files), target)
+    place = (id(shared_store(files)), target)
     running = _running.get(place)
     if running is None:
         running = _running[place] = create_task(work())

@@ -162,13 +162,20 @@ class InstrumentedTable(ForwardingTable):
 class Units(msgspec.Struct):
     """Read units, write units and calls so far.
 
-    `written` are the write units without those of transactions that changed nothing.
+    `written` are the write units without those of transactions that changed nothing, and
+    `file_changes` the calls of the bucket that change files.
     """
 
     rcu: float = 0.0
     wcu: float = 0.0
     calls: int = 0
     written: float = 0.0
+    file_changes: int = 0
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether something may have been changed, in the table or in the bucket."""
+        return bool(self.wcu or self.file_changes)
 
 
 class Payments(Protocol):

@@ -9,6 +9,7 @@ from penstock.datastore.audio.records import AudioFormat
 from penstock.datastore.audio.transcoding.ffmpeg import ConversionResult
 from penstock.datastore.audio.transcoding.formats import Conversion
 from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.metered_files import shared_store
 from penstock.datastore.objects.port import Files
 
 
@@ -41,7 +42,8 @@ class CountedTranscoder:
 
 def key_behind(files: Files, url: str) -> str:
     """The key of the file that a signed URL leads to."""
-    assert isinstance(files, LocalFiles)
-    link = files.signer.check("GET", url.partition("/files/")[2].encode())
+    store = shared_store(files)
+    assert isinstance(store, LocalFiles)
+    link = store.signer.check("GET", url.partition("/files/")[2].encode())
     assert link is not None
     return link.key

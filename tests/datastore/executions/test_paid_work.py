@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from penstock.datastore.access.bucket_payments import FILE_PRICES
 from penstock.datastore.access.work import (
     CALLED_CHARACTERS,
     FILE_BYTES,
     FORMULA_CHARACTERS,
     STEPS,
     TEXT_WORK,
+    StoreKind,
     write_units,
 )
 from penstock.datastore.errors import Invalid, LimitExceeded, RateLimited
@@ -184,6 +186,13 @@ async def test_values_cost_their_texts_even_where_there_are_too_many(store: Stor
     assert account.owed == few + 1_000 // STEPS + 223 * 9_002 // TEXT_WORK
 
 
+PRICES = FILE_PRICES[StoreKind.EMBEDDED]
+OF_RUN = 3 * PRICES.change + 2 * PRICES.look
+"""The calls of the bucket of a run of rows: it writes and reads the rows, and writes two files."""
+OF_OUTPUT = 4 * PRICES.look
+"""The calls that read both files, after a look at each."""
+
+
 async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_results(
     store: Store,
 ) -> None:
@@ -204,11 +213,12 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_r
         len(f"{950 * n}\r\n") for n in range(1_000)
     )
     owed = 949 * 1_000 // STEPS + results // FILE_BYTES + write_units(paying.units.written)
+    owed += OF_RUN
     assert (account.taken, account.owed) == (2 * units(len(SUM)), owed)
     await executions.inline_output.one(over)
-    assert account.owed == owed + results // FILE_BYTES
+    assert account.owed == owed + OF_OUTPUT + results // FILE_BYTES
     await store.open_session(SUPER, account).executions.inline_output.one(over)
-    assert account.taken == 2 * units(len(SUM)) + results // FILE_BYTES
+    assert account.taken == 2 * units(len(SUM)) + OF_OUTPUT + results // FILE_BYTES
     account.most = account.taken
     with pytest.raises(RateLimited):
         await executions.inline.run(wanted, [{"x": 1}])
@@ -228,7 +238,10 @@ async def test_text_functions_of_inline_rows_cost_what_they_did(store: Store) ->
     work = 50 * (4 * 10_000 + 10_000 + 1)
     steps = 50 * 2 // STEPS
     results = over.counts.bytes_written // FILE_BYTES
-    assert account.owed == steps + work // TEXT_WORK + results + write_units(paying.units.written)
+    rows = 50 * len('{"x":""},' + "a" * 10_000)
+    calls = OF_RUN + rows // PRICES.written_bytes + rows // PRICES.read_bytes
+    written = write_units(paying.units.written)
+    assert account.owed == steps + work // TEXT_WORK + results + written + calls
 
 
 async def test_results_that_cannot_be_paid_are_not_read(store: Store) -> None:
@@ -256,12 +269,12 @@ async def test_results_too_large_for_an_answer_cost_nothing_and_are_not_read(
     with pytest.raises(LimitExceeded) as refused:
         await reading.one(over)
     assert (refused.value.maximum, refused.value.actual) == (size - 1, size)
-    assert account.taken == account.owed == 0
+    assert (account.taken, account.owed) == (2 * PRICES.look, 0)
     monkeypatch.setattr(inline, "MAX_RESULT_BYTES", size)
     found = await reading.one(over)
     assert found is not None
     assert [row["output 0"] for row in found.rows] == list(range(100))
-    assert account.taken == size // FILE_BYTES
+    assert account.taken == 2 * PRICES.look + OF_OUTPUT + size // FILE_BYTES
 
 
 async def test_inline_rows_cannot_write_more_than_a_request_may(store: Store) -> None:

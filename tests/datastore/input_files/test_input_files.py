@@ -19,7 +19,8 @@ import duckdb
 import pytest
 from openpyxl import Workbook
 
-from penstock.datastore.access.work import PACKED_BYTES, write_units
+from penstock.datastore.access.bucket_payments import FILE_PRICES
+from penstock.datastore.access.work import PACKED_BYTES, StoreKind, write_units
 from penstock.datastore.executions.files import ingest_key, input_key, output_key, table_key
 from penstock.datastore.input_files import conversion_limits, excel, excel_xml
 from penstock.datastore.input_files.excel import read_sheet
@@ -292,10 +293,13 @@ async def test_who_sends_a_file_of_another_kind_pays_for_making_it_csv(
     session = store.open_session(ANN, account)
     await session.executions.uploads.confirm(made.id)
     assert len(data) > 5 * PACKED_BYTES
-    owed = write_units(session.units.written) + (len(data) // PACKED_BYTES if is_paid else 0)
+    prices = FILE_PRICES[StoreKind.EMBEDDED]
+    calls = prices.change + 2 * prices.look
+    owed = write_units(session.units.written) + calls
+    owed += len(data) // PACKED_BYTES if is_paid else 0
     assert account.owed == owed
     await session.executions.uploads.confirm(made.id)
-    assert account.owed == owed
+    assert account.owed == owed + prices.change
 
 
 def write(path: Path, data: bytes) -> Path:

@@ -13,7 +13,8 @@ import pytest
 from imageio_ffmpeg import get_ffmpeg_exe
 from msgspec import structs
 
-from penstock.datastore.access.work import conversion_units, cpu_units, write_units
+from penstock.datastore.access.bucket_payments import FILE_PRICES
+from penstock.datastore.access.work import StoreKind, conversion_units, cpu_units, write_units
 from penstock.datastore.audio.records import Audio, AudioFormat
 from penstock.datastore.audio.tags.tag_reader import TagScan
 from penstock.datastore.audio.transcoding import converted_streams, ffmpeg
@@ -39,6 +40,8 @@ from tests.support.sample_resources import Watch, on_sqlite
 from tests.support.work_account import Account
 
 OPUS = Conversion(StreamFormat.OPUS, 32)
+
+PRICES = FILE_PRICES[StoreKind.EMBEDDED]
 
 
 TRACK = Audio(
@@ -201,15 +204,16 @@ async def test_the_time_of_a_conversion_is_paid_however_it_ends(
     session = timed.open_session(ANN, account)
     with nullcontext() if succeeded else pytest.raises(IllegalState):
         await session.audio.converting.sign(track, OPUS)
-    assert account.taken == conversion_units(track.duration_ms) == 125
-    assert account.owed == cpu_units(2.0) - 125 + write_units(session.units.written)
+    assert account.taken == conversion_units(track.duration_ms) + PRICES.look == 127
+    stored = PRICES.change if succeeded else 0
+    assert account.owed == cpu_units(2.0) - 125 + write_units(session.units.written) + stored
 
 
 @on_sqlite
 async def test_a_caller_in_debt_lets_no_conversion_wait(store: Store) -> None:
     track, counted = await track_of(store), CountedTranscoder()
     counted.may_end.clear()
-    account = Account(most=conversion_units(track.duration_ms))
+    account = Account(most=conversion_units(track.duration_ms) + PRICES.look)
     converting = replace(store, transcoder=counted).open_session(ANN, account).audio.converting
     first = asyncio.create_task(converting.sign(track, OPUS))
     await until(lambda: counted.made == 1)
@@ -217,7 +221,7 @@ async def test_a_caller_in_debt_lets_no_conversion_wait(store: Store) -> None:
     for bit_rate in (48, 64, 96):
         with pytest.raises(RateLimited):
             await converting.sign(track, Conversion(StreamFormat.OPUS, bit_rate))
-    assert (counted.made, account.taken, account.owed) == (1, 125, 0)
+    assert (counted.made, account.taken, account.owed) == (1, 127, 0)
     assert await contents(store.table) == before
     counted.may_end.set()
     made = await first
