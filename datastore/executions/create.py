@@ -207,16 +207,17 @@ class CreateExecutions:
             if pipeline.state is not State.ENABLED:
                 raise _closed_error(pipeline.state)
             writes += await self._admit(pipeline, execution)
+            writes.append(_count_write(execution))
+            count = len(writes) + MOST_PLACES
+            if count > MAX_OPERATIONS:
+                limit = "operations of a transaction"
+                raise LimitExceeded(limit, MAX_OPERATIONS, count, ("tags",))
+            await commit_with_place(self.access, pipeline.owner, execution, writes)
         except (IllegalState, QuotaExceeded):
             if key is not None:
+                # The call before may have taken the last place.
                 await receipt.find_repetition(self.access, key)
             raise
-        writes.append(_count_write(execution))
-        count = len(writes) + MOST_PLACES
-        if count > MAX_OPERATIONS:
-            limit = "operations of a transaction"
-            raise LimitExceeded(limit, MAX_OPERATIONS, count, ("tags",))
-        await commit_with_place(self.access, pipeline.owner, execution, writes)
         report_transition(self.rules, execution, event)
 
     async def _admit(self, pipeline: Pipeline, execution: Execution) -> list[Write]:

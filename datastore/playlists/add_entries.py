@@ -71,16 +71,17 @@ class EntryAdder:
         if problems := idempotency.key_problems(idempotency_key):
             raise Invalid(problems)
         ids = [self.access.clock.new_id() for _ in audio_ids]
-        receipts: list[Write] = []
-        if idempotency_key is not None:
-            skips = {"skipDuplicates": True} if skip_duplicates else {}
-            content = {"audioIds": list(audio_ids), "after": after, **skips}
-            receipt = idempotency.Receipt(KIND, " ".join(ids), target.id, content)
-            receipts.append(receipt.write(self.access, idempotency_key))
+        skips = {"skipDuplicates": True} if skip_duplicates else {}
+        content = {"audioIds": list(audio_ids), "after": after, **skips}
+        receipt = idempotency.Receipt(KIND, " ".join(ids), target.id, content)
+        receipts = [receipt.write(self.access, idempotency_key)] if idempotency_key else []
         wanted = list(zip(ids, audio_ids, strict=True))
         attempt = self._try_adding_missing if skip_duplicates else self._try_adding
         try:
-            return await retry_on_conflict(NOUN, lambda: attempt(target, after, wanted, receipts))
+            async with idempotency.repeated_on_failure(receipt, self.access, idempotency_key):
+                return await retry_on_conflict(
+                    NOUN, lambda: attempt(target, after, wanted, receipts)
+                )
         except idempotency.RepeatedCall as earlier:
             return await self._replay_addition(target, earlier.id.split())
 

@@ -1,6 +1,7 @@
 """Idempotency keys: a create that is sent twice happens once, by the receipt of the first call."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from hashlib import sha256
@@ -9,7 +10,7 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.errors import FieldProblem, Invalid, PenstockError
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import IDEMPOTENCY
 from penstock.datastore.table.port import TTL, AnyOf, Attributes, Compare, Item, Missing, Put
@@ -68,6 +69,24 @@ class Receipt:
         if standing is not None and standing["digest"] == self._digest():
             return RepeatedCall(str(standing["id"]))
         return Invalid([FieldProblem(["idempotencyKey"], "was used with another input")])
+
+
+@asynccontextmanager
+async def repeated_on_failure(
+    receipt: Receipt, access: Access, key: str | None
+) -> AsyncIterator[None]:
+    """Raise RepeatedCall in place of a failure if an earlier call with the key has succeeded.
+
+    What that call did may be why this one fails: the version is another, and there is no room.
+    """
+    try:
+        yield
+    except RepeatedCall:
+        raise
+    except PenstockError:
+        if key is not None:
+            await receipt.find_repetition(access, key)
+        raise
 
 
 async def find_receipt(access: Access, key: str) -> Attributes | None:

@@ -231,6 +231,33 @@ async def test_a_creation_that_fails_or_is_repeated_holds_no_place(
     assert await open_places(store.table) == [f"execution:{made.ingest}"] * 2
 
 
+@without_moto
+@pytest.mark.parametrize("limits", [(1, 100), (100, 1), (1, 1)])
+async def test_a_repeated_creation_gets_its_execution_though_no_place_is_left(
+    store: Store, pipeline: Pipeline, limits: tuple[int, int]
+) -> None:
+    store = with_limits(store, *limits)
+    creating = store.open_session(ANN).executions.creating
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    made = await creating.create(wanted, "key")
+    before = await contents(store.table)
+    for _ in range(3):
+        assert (await creating.create(wanted, "key")).id == made.id
+    with pytest.raises(QuotaExceeded):
+        await creating.create(wanted, "other")
+    assert await contents(store.table) == before
+
+
+@without_moto
+async def test_a_creation_that_meets_its_repetition_at_the_last_place_is_the_same(
+    store: Store, pipeline: Pipeline
+) -> None:
+    store = with_limits(store, 1)
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    calls = [store.open_session(ANN).executions.creating.create(wanted, "key") for _ in range(8)]
+    assert len({one.id for one in await gather(*calls)}) == 1
+
+
 @on_sqlite
 async def test_rows_that_come_with_the_request_open_no_upload(
     store: Store, pipeline: Pipeline

@@ -271,6 +271,29 @@ async def test_a_playlist_holds_ten_thousand_entries_and_no_more(store: Store) -
     assert told.entry_count == 10_000
 
 
+async def test_a_repeated_add_finds_its_entries_whatever_the_first_one_changed(
+    store: Store,
+) -> None:
+    session = open_session(store)
+    playlist, entries = await make_mix(session, 2)
+    (track,) = await add_tracks(session, 1, start=2)
+    header = await session.playlists.reading.one(playlist.id)
+    adding = session.playlists.adding
+    target = ChangeTarget(id=playlist.id, version=header.version)
+    added = await adding.add(target, [track], entries[0].id, "key")
+    assert (await adding.add(target, [track], entries[0].id, "key"))[1] == added[1]
+    full = Update(key=Key(f"PL:{playlist.id}", "PL"), set={"entryCount": 10_000})
+    await store.table.transact([full])
+    await session.playlists.moving.remove(ChangeTarget(id=playlist.id), [entries[0].id])
+    await store.table.transact([full])
+    before = await contents(store.table)
+    for _ in range(2):
+        assert (await adding.add(target, [track], entries[0].id, "key"))[1] == added[1]
+    with pytest.raises(VersionConflict):
+        await adding.add(target, [track], None, "other")
+    assert await contents(store.table) == before
+
+
 @without_moto
 async def test_as_many_as_one_transaction_holds_are_added_with_a_receipt(store: Store) -> None:
     session = open_session(store)
