@@ -2,7 +2,8 @@
 
 import pytest
 
-from penstock.datastore.access.work import STORED_SAMPLES, notification_units
+from penstock.datastore.access.bucket_payments import FILE_PRICES
+from penstock.datastore.access.work import STORED_SAMPLES, StoreKind, notification_units
 from penstock.datastore.errors import ErrorCode, RateLimited, Unavailable
 from penstock.datastore.ngsi.dead_letters import DeadLetter, ReplayResult
 from penstock.datastore.ngsi.events import unpacked_size
@@ -101,4 +102,5 @@ async def test_a_damaged_letter_is_paid_by_no_more_than_its_bytes_can_hold(
         await files.write(letter.file, cut, content_type="application/gzip")
         with pytest.raises(Unavailable):
             await letters_of(world, sink, account).letter_events(letter)
-        assert account.taken == notification_units(100 * 1_032)
+        looks = 2 * FILE_PRICES[StoreKind.EMBEDDED].look
+        assert account.taken == notification_units(100 * 1_032) + looks
