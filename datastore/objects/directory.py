@@ -63,6 +63,9 @@ async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs)
 
 BLOCK_BYTES = 256 * 1024
 
+FORM_USES: Final = 20
+"""The uploads of one form: nobody pays for more of them, and the last one counts."""
+
 _SCHEMA = """
 PRAGMA synchronous = FULL;
 CREATE TABLE IF NOT EXISTS objects (
@@ -71,13 +74,24 @@ CREATE TABLE IF NOT EXISTS objects (
 CREATE INDEX IF NOT EXISTS objects_by_content ON objects (content);
 CREATE TABLE IF NOT EXISTS refused (
     key BLOB PRIMARY KEY, since REAL NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS used_forms (
+    key BLOB NOT NULL, expires INTEGER NOT NULL, times INTEGER NOT NULL,
+    PRIMARY KEY (key, expires)) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS used_forms_by_end ON used_forms (expires);
 """
 _FIND = "SELECT content, size, type, etag, modified FROM objects WHERE key = ?"
 _PUT = "REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?)"
 _PUT_UPLOAD = (
     "REPLACE INTO objects SELECT ?, ?, ?, ?, ?, ? "
-    "WHERE NOT EXISTS (SELECT 1 FROM refused WHERE key = ?)"
+    "WHERE NOT EXISTS (SELECT 1 FROM refused WHERE key = ?) "
+    "AND NOT EXISTS (SELECT 1 FROM used_forms WHERE key = ? AND expires = ? AND times >= ?)"
 )
+_COUNT_USE = (
+    "INSERT INTO used_forms VALUES (?, ?, 1) "
+    "ON CONFLICT (key, expires) DO UPDATE SET times = times + 1"
+)
+_FORGET_FORMS = "DELETE FROM used_forms WHERE expires < ?"
+_FORM_USES = "SELECT times FROM used_forms WHERE key = ? AND expires = ?"
 _REFUSE = "INSERT OR IGNORE INTO refused VALUES (?, ?)"
 _FORGET_REFUSED = "DELETE FROM refused WHERE since < ?"
 _IS_REFUSED = "SELECT 1 FROM refused WHERE key = ?"
@@ -96,6 +110,10 @@ _NEXT = (
 
 class UploadRefused(Exception):
     """The file takes no more uploads."""
+
+
+class FormUsedUp(UploadRefused):
+    """The form has written its file as often as a form may."""
 
 
 class ContentDraft:
@@ -143,6 +161,11 @@ class OpenFile(NamedTuple):
                 raise Unavailable("The content of a file has been cut off.")
             yield block
             start += len(block)
+
+
+def _form(link: SignedLink) -> tuple[bytes, int]:
+    """The key of a form's row: forms of one file that end at the same second are one."""
+    return link.key.encode(), link.expires
 
 
 class LocalFiles:
@@ -225,23 +248,29 @@ class LocalFiles:
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
         checks.check_key(key)
         checks.check_content_type(content_type)
-        return await self._write(key, chunks, content_type, _PUT)
+        return await self._write(key, chunks, content_type)
 
     async def write_upload(self, link: SignedLink, chunks: AsyncIterable[bytes]) -> str:
-        """Write the file that a form uploads; raises UploadRefused if it takes no more uploads."""
-        if await in_thread(self._takes_no_uploads, link.key):
-            raise UploadRefused
-        return await self._write(link.key, chunks, link.content_type or "", _PUT_UPLOAD)
+        """Write the file that a form uploads.
+
+        Raises UploadRefused if the file takes no more uploads, and FormUsedUp after FORM_USES.
+        """
+        await in_thread(self._require_open_form, link)
+        return await self._write(link.key, chunks, link.content_type or "", link)
 
     async def _write(
-        self, key: str, chunks: AsyncIterable[bytes], content_type: str, statement: str
+        self,
+        key: str,
+        chunks: AsyncIterable[bytes],
+        content_type: str,
+        form: SignedLink | None = None,
     ) -> str:
         draft = ContentDraft(self._drafts / uuid4().hex)
         try:
             await in_thread(draft.begin)
             async for block in regroup_blocks(chunks, BLOCK_BYTES):
                 await in_thread(draft.append, block)
-            return await in_thread(self._publish, draft, key, content_type, statement)
+            return await in_thread(self._publish, draft, key, content_type, form)
         finally:
             await in_thread(draft.drop)
 
@@ -308,16 +337,31 @@ class LocalFiles:
                 return OpenFile(found[1], held.enter_context(found[0].open("rb", buffering=0)))
         raise Unavailable("The content of a file is missing.")
 
-    def _publish(self, draft: ContentDraft, key: str, content_type: str, statement: str) -> str:
+    def _publish(
+        self, draft: ContentDraft, key: str, content_type: str, form: SignedLink | None
+    ) -> str:
         content = uuid4().hex
         size = draft.move(self._contents / content)
         etag = f'"{draft.digest.hexdigest()}"'
         values = (key.encode(), content, size, content_type, etag, self.signer.clock())
-        again = (key.encode(),) if statement is _PUT_UPLOAD else ()
-        if not self._change(key, statement, (*values, *again)):
+        if form is None:
+            self._change(key, _PUT, values)
+        elif not self._change(
+            key, _PUT_UPLOAD, (*values, key.encode(), *_form(form), FORM_USES), form
+        ):
             (self._contents / content).unlink(missing_ok=True)
+            self._require_open_form(form)
             raise UploadRefused
         return etag
+
+    def _require_open_form(self, form: SignedLink) -> None:
+        """Raise UploadRefused if the file takes no more uploads, or none of this form."""
+        if self._takes_no_uploads(form.key):
+            raise UploadRefused
+        with self._lock:
+            used = self._index.execute(_FORM_USES, _form(form)).fetchone()
+        if used is not None and used[0] >= FORM_USES:
+            raise FormUsedUp
 
     def _takes_no_uploads(self, key: str) -> bool:
         with self._lock:
@@ -332,14 +376,24 @@ class LocalFiles:
             self._index.execute(_FORGET_REFUSED, (now - EXPIRY_SECONDS,))
 
     def _change(
-        self, key: str, statement: str, values: tuple[str | bytes | float | None, ...]
+        self,
+        key: str,
+        statement: str,
+        values: tuple[str | bytes | float | None, ...],
+        form: SignedLink | None = None,
     ) -> int:
-        """Write or remove the key's row, and then the content that no row refers to any more."""
+        """Write or remove the key's row, and then the content that no row refers to any more.
+
+        A form by which the row was written is counted.
+        """
         user = "SELECT 1 FROM objects WHERE content = ?"
         with self._lock, self._index:
             self._index.execute("BEGIN IMMEDIATE")
             old = self._index.execute(_FIND, (key.encode(),)).fetchone()
             changed = self._index.execute(statement, values).rowcount
+            if form is not None and changed:
+                self._index.execute(_COUNT_USE, _form(form))
+                self._index.execute(_FORGET_FORMS, (int(self.signer.clock()),))
             unused = old and self._index.execute(user, old[:1]).fetchone() is None
         if unused:
             (self._contents / old[0]).unlink(missing_ok=True)

@@ -16,7 +16,13 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.objects.directory import LocalFiles, OpenFile, UploadRefused
+from penstock.datastore.objects.directory import (
+    FORM_USES,
+    FormUsedUp,
+    LocalFiles,
+    OpenFile,
+    UploadRefused,
+)
 from penstock.datastore.objects.port import Chunks, Stat, content_disposition
 from penstock.datastore.objects.signed_links import SignedLink
 from penstock.server.connections.connection import connection_of
@@ -122,6 +128,10 @@ class FilesRoute(BaseRoute):
             with self._begin_transfer(request.scope) as transfer:
                 content = _limit_size(form.content(), link, transfer)
                 etag = await self._files.write_upload(link, content)
+        except FormUsedUp:
+            raise RefusedFileRequest(
+                409, f"The form was used {FORM_USES} times; take another one."
+            ) from None
         except UploadRefused:
             raise RefusedFileRequest(
                 409, "The file was confirmed and cannot be replaced any more."

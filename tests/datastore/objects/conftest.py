@@ -239,6 +239,7 @@ async def s3_store() -> AsyncIterator[S3Files]:
 @pytest.fixture
 async def local(local_store: LocalFiles) -> LocalFiles:
     await emptied_bucket(local_store)
+    local_store._index.execute("DELETE FROM used_forms")
     return local_store
 
 

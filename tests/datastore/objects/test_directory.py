@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.directory import LocalFiles, UploadRefused
+from penstock.datastore.objects.directory import FORM_USES, FormUsedUp, LocalFiles, UploadRefused
 from penstock.datastore.objects.port import EXPIRY_SECONDS, UploadForm
 from penstock.datastore.objects.signed_links import SignedLink, UrlSigner
 from penstock.server.edge.multipart_form import (
@@ -138,6 +138,42 @@ async def test_a_form_is_refused_once_its_file_was_confirmed(
     clock.now += EXPIRY_SECONDS + 1
     await local.refuse_uploads("other")
     assert (await send(http, await new_form(), b"fourth")).status_code == 204
+
+
+async def test_a_form_is_used_so_often_and_no_more(
+    local: LocalFiles, http: AsyncClient, clock: Clock
+) -> None:
+    form = await upload(local)
+    for n in range(FORM_USES):
+        assert (await send(http, form, b"%d" % n)).status_code == 204
+    before = await local.stat("a")
+    refused = await send(http, form, b"more")
+    assert (refused.status_code, refused.text) == (
+        409,
+        "The form was used 20 times; take another one.",
+    )
+    assert await local.stat("a") == before
+    assert await whole(local.read("a")) == b"19"
+    assert debris(local) == ["contents"]
+    clock.now += 1
+    assert (await send(http, await upload(local), b"new form")).status_code == 204
+
+
+async def test_what_a_form_sends_at_once_counts_as_well(local: LocalFiles) -> None:
+    link = SignedLink("POST", "a", "text/csv", None, 9, 2**33)
+    uses = [local.write_upload(link, stream(b"x")) for _ in range(FORM_USES + 5)]
+    ended = await asyncio.gather(*uses, return_exceptions=True)
+    assert sum(isinstance(one, FormUsedUp) for one in ended) == 5
+    assert debris(local) == ["contents"]
+
+
+async def test_forms_that_ended_are_forgotten(
+    local: LocalFiles, http: AsyncClient, clock: Clock
+) -> None:
+    for _ in range(3):
+        assert (await send(http, await upload(local), b"x")).status_code == 204
+        clock.now += EXPIRY_SECONDS
+    assert len(local._index.execute("SELECT key FROM used_forms").fetchall()) == 1
 
 
 async def test_an_upload_that_is_under_way_is_refused_as_well(local: LocalFiles) -> None:
