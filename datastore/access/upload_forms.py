@@ -4,12 +4,14 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from penstock.datastore.access.access import Access
+from penstock.datastore.access.access import Access, group_not_found_error, key_of_group
 from penstock.datastore.access.open_uploads import OpenedUpload, UploadKind
 from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.objects.port import UploadForm, files_unavailable
-from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.port import Key
+from penstock.datastore.roles import ROOT, GroupPath
+from penstock.datastore.table.commit import Write
+from penstock.datastore.table.port import AllOf, Check, Exists, Key, Missing
+from penstock.datastore.table.sharded_counts import DELETING
 
 FORM_TIME: Final = timedelta(hours=1)
 
@@ -50,8 +52,15 @@ async def open_form(
     )
     expires_at = access.clock.now() + FORM_TIME
     opened = OpenedUpload(terms.kind, terms.id, expires_at, terms.watched, key=terms.key)
-    await access.open_uploads.open(opened, group)
+    # Otherwise the place could be one of the next group of its path.
+    standing = [] if group is None or group == ROOT else [_open_group_check(group)]
+    await access.open_uploads.open(opened, group, standing)
     if note is not None:
         async with access.open_uploads.closed_on_failure(terms.kind, terms.id):
             await note()
     return form
+
+
+def _open_group_check(group: GroupPath) -> Write:
+    check = Check(key_of_group(group), AllOf((Exists(), Missing(DELETING))))
+    return Write(check, lambda _: group_not_found_error(group))

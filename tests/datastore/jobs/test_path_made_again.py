@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.access.access import Access
 from penstock.datastore.access.open_uploads import OpenUploads
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
@@ -170,6 +171,24 @@ async def test_open_uploads_of_a_deleted_group_take_no_place_of_the_next(
         await ada.dataset_files.upload(NORTHWEST)
     await create_groups(store, NORTHWEST)
     assert await uploads.count(NORTHWEST) == 0
+
+
+async def test_an_upload_that_meets_the_deletion_of_its_group_takes_no_place_of_the_next(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create_groups(store)
+    before = Access.require_open_group
+
+    async def delete_behind(access: Access, group: GroupPath) -> None:
+        await before(access, group)
+        await store.open_session(SUPER).groups.delete(group)
+
+    monkeypatch.setattr(Access, "require_open_group", delete_behind)
+    with pytest.raises(NotFound):
+        await store.open_session(ADA).dataset_files.upload(NORTHWEST)
+    await create_groups(store, NORTHWEST)
+    uploads = OpenUploads(store.table, store.files, store.clock, "ada", store.upload_limits)
+    assert (await uploads.count(NORTHWEST), await uploads.count()) == (0, 0)
 
 
 async def assert_out_of_reach(session: Session, made: Execution) -> None:
