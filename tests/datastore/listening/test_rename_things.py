@@ -241,6 +241,10 @@ async def test_what_has_an_empty_annotation_is_renamed(store: Store) -> None:
     assert await drift(store.table) == []
 
 
+WRITES = 5
+"""The writes of the job that renames a thing of one track."""
+
+
 async def rename_amid(
     store: Store, name: str, write: int, say: Callable[[], Awaitable[Any]]
 ) -> bool:
@@ -256,10 +260,11 @@ async def rename_amid(
     await renaming.rename_artist(artist(name)[1], f"New {name}")
     interrupted = InterruptedTable(store.table, try_to_say, writes=write)
     assert await replace(store, table=interrupted).run_jobs("worker") == 1
+    assert (interrupted.other is None) is (write < WRITES)
     return bool(outcomes)
 
 
-@pytest.mark.parametrize("write", range(8))
+@pytest.mark.parametrize("write", range(WRITES + 1))
 @pytest.mark.parametrize("kind", [Kind.ALBUM, Kind.ARTIST])
 async def test_what_is_said_of_a_thing_at_any_step_of_its_renaming_is_kept(
     store: Store, kind: Kind, write: int
