@@ -81,8 +81,11 @@ def check_bounds(start: int, end: int | None) -> None:
 
 
 def check_listing(prefix: str, after: str, limit: int) -> None:
-    if any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in prefix + after):
+    """Refuse a prefix that no key of ours has; a list goes on behind any key of a bucket."""
+    if any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in prefix):
         raise BadArgument("A file key has no control characters.")
+    if any(unicodedata.category(letter) == "Cs" for letter in after):
+        raise BadArgument("A file key has no halves of characters.")
     if not 1 <= limit <= LISTING:
         raise BadArgument(f"A listing has 1 to {LISTING} keys.")
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,6 +142,30 @@ async def test_a_bucket_of_the_user_is_imported_by_its_connection(
     tracks = await walk(library.lists.audios, 100)
     assert {track.connection_id for track in tracks} == {connection.id}
     assert sorted(track.object_key for track in tracks) == [f"music/{n}.mp3" for n in range(3)]
+
+
+async def test_objects_whose_keys_have_control_characters_are_told_and_others_taken_in(
+    store: Store, tmp_path: Path
+) -> None:
+    """Systems write such files beside others: `Icon\\r` is one of macOS."""
+    strange = ["music/\x01", "music/Icon\r", "music/z\x7f/Icon\r"]
+    async with open_files("s3", tmp_path) as theirs:
+        for n in range(2):
+            await theirs.write(f"music/{n}.mp3", single_chunk(song(n)), content_type="a/b")
+        bucket: Any = theirs
+        for key in strange:
+            await bucket._client.put_object(Bucket=theirs.bucket, Key=key, Body=b"")
+        library = listener(store)
+        connection = await library.connections.add_keys(
+            "n", theirs.bucket, REGION, KEYS, moto_endpoint()
+        )
+        job = await library.importing.begin(connection.id, "music/")
+        await store.run_jobs("worker")
+    assert (await job_of(store, job)).state is JobState.DONE
+    failures = await walk(lambda w: library.import_reports.page(job.id, w))
+    assert sorted(failure.object_key for failure in failures) == strange
+    tracks = await walk(library.lists.audios, 100)
+    assert sorted(track.object_key for track in tracks) == ["music/0.mp3", "music/1.mp3"]
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,7 @@ async def test_a_listing_is_in_byte_order_and_goes_on_behind_a_key(files: Files)
     assert await files.list("a", after="a.b") == ("a/b", "a/b/c", "aa")
     assert await files.list("a/", after="A") == ("a/b", "a/b/c")
     assert await files.list("a/", after="b") == ()
+    assert await files.list("a", after="a/b\r") == ("a/b/c", "aa")
     assert await files.list("", limit=2) == ("a", "a!")
     paged: list[str] = []
     while page := await files.list("", after=paged[-1] if paged else "", limit=3):
@@ -210,6 +211,7 @@ async def test_folders_are_listed_in_byte_order_and_go_on_behind_one(files: File
     assert await files.list_folders("none/") == ()
     assert await files.list_folders("r/", after="r/run=10/") == found[2:]
     assert await files.list_folders("", after="s/") == ("é/",)
+    assert await files.list_folders("", after="r\r/") == ("r/", "s/", "é/")
     paged: list[str] = []
     while page := await files.list_folders("r/", after=paged[-1] if paged else "", limit=1):
         paged += page
