@@ -8,13 +8,14 @@ then more of it.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeAlias
 
 from msgspec import structs
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.change_log.log_reader import LogReader
 from penstock.datastore.change_log.rows import RETENTION, Change, ChangeKind, groups_of, moment_of
 from penstock.datastore.clock import Clock
@@ -35,22 +36,48 @@ MOST_PENDING: Final = 1_000
 MOST_REPLAYED: Final = 8 * MOST_PENDING
 """The changes of all lists that are read for a follower who resumes; the hour may have more."""
 
+CHANGES_IN_A_UNIT: Final = 16
+"""Changes that are looked at for a follower for one unit of work."""
+
+LOOKS_IN_A_TURN: Final = 500
+"""Looks at a change for a follower, some microseconds each, before others have their turn."""
+
+LOOKS_OF_A_WAKING: Final = 50
+"""What a follower who gets a change takes of a turn: it then reads what the change means."""
+
+WantsChange: TypeAlias = Callable[[Change], bool]
+
 logger = logging.getLogger("penstock.changes")
 
 
+def _want_any(_: Change) -> bool:
+    return True
+
+
 class Follower:
-    """The changes that wait for one follower: of each object the latest, with all its groups."""
+    """The changes that wait for one follower: of each object the latest, with all its groups.
 
-    __slots__ = ("_arrived", "_pending", "has_lost")
+    It gets those that it wants, and its work pays for a look at each.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_arrived", "_looked", "_pending", "_wants", "_work", "has_lost")
+
+    def __init__(self, wants: WantsChange = _want_any, work: WorkAccount = FREE_WORK) -> None:
         self._pending: dict[str, Change] = {}
         self._arrived = asyncio.Event()
+        self._wants = wants
+        self._work = work
+        self._looked = 0
         self.has_lost = False
 
-    def offer(self, changes: Iterable[Change]) -> None:
-        """Add changes; of too many none is kept, and the follower learns of that instead."""
-        for change in changes:
+    def offer(self, changes: Sequence[Change]) -> bool:
+        """Add the wanted changes, and return whether there are any.
+
+        Of too many none is kept, and the follower learns of that instead.
+        """
+        self._pay(len(changes))
+        wanted = [change for change in changes if self._wants(change)]
+        for change in wanted:
             waiting = self._pending.pop(change.id, None)
             self._pending[change.id] = _join(waiting, change)
             if len(self._pending) > MOST_PENDING:
@@ -58,6 +85,12 @@ class Follower:
                 break
         if self._pending:
             self._arrived.set()
+        return bool(wanted)
+
+    def _pay(self, looks: int) -> None:
+        units, self._looked = divmod(self._looked + looks, CHANGES_IN_A_UNIT)
+        if units:
+            self._work.owe(units)
 
     def lose(self) -> None:
         """Keep none of the changes; the follower learns that there were too many."""
@@ -107,12 +140,22 @@ class _FollowedKind:
         self.polls = 0
         self.seen: set[tuple[int, str, int]] = set()
 
-    def offer_new(self, found: Iterable[Change]) -> None:
-        """Offer the changes that were not seen before to the followers, and remember them."""
+    async def offer_new(self, found: Iterable[Change]) -> None:
+        """Offer the changes that were not seen before to the followers, and remember them.
+
+        Others have their turn in between, because anybody may have many followers.
+        """
         new = [change for change in found if change.key not in self.seen]
         self.seen.update(change.key for change in new)
-        for follower in self.followers:
-            follower.offer(new)
+        looks = 0
+        for start in range(0, len(new), LOOKS_IN_A_TURN):
+            part = new[start : start + LOOKS_IN_A_TURN]
+            for follower in tuple(self.followers):
+                if looks >= LOOKS_IN_A_TURN:
+                    await asyncio.sleep(0)
+                    looks = 0
+                wakes = follower.offer(part)
+                looks += len(part) + wakes * LOOKS_OF_A_WAKING
 
     def forget_old(self) -> None:
         """Forget the changes that no read goes back to."""
@@ -133,9 +176,9 @@ class ChangeFeed:
 
     @asynccontextmanager
     async def follow(
-        self, kind: ChangeKind, access: Access | None = None
+        self, kind: ChangeKind, access: Access | None = None, wants: WantsChange = _want_any
     ) -> AsyncIterator[Follower]:
-        """Follow all changes of a kind that can be read from now on, and perhaps the latest before.
+        """Follow wanted changes that can be read from now on, and perhaps the latest before.
 
         What can be read already is known to whoever reads the list after this. Only the first
         followers read anything: they pay by their `access` for learning what is there.
@@ -143,7 +186,7 @@ class ChangeFeed:
         followed = self._kinds.get(kind)
         if followed is None:
             followed = self._kinds[kind] = _FollowedKind(self._now())
-        follower = Follower()
+        follower = Follower(wants, FREE_WORK if access is None else access.work)
         followed.waiting.add(follower)
         self._wanted.set()
         try:
@@ -199,7 +242,7 @@ class ChangeFeed:
         """Read the log from so many milliseconds before the latest read on."""
         start, now = followed.read_at - past, self._now()
         found = [change async for page in reading.pages(start) for change in page]
-        followed.offer_new(sorted(found, key=lambda change: change.at))
+        await followed.offer_new(sorted(found, key=lambda change: change.at))
         followed.read_at = max(followed.read_at, now)
 
     def _reading(self, kind: ChangeKind, access: Access | None = None) -> LogReader:

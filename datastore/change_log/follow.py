@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.change_log.feed import ChangeFeed
+from penstock.datastore.change_log.feed import ChangeFeed, WantsChange
 from penstock.datastore.change_log.rows import Change, ChangeKind
 from penstock.datastore.roles import GroupPath, covers
 
@@ -45,6 +45,13 @@ REMOVED: Final = Outcome(ListChange.REMOVED)
 ReadOutcome: TypeAlias = Callable[[Change], Awaitable[Outcome | None]]
 
 
+class ChangeReader(NamedTuple):
+    """The two steps of a follower: whether a change may be of its list, and what it means there."""
+
+    wants: WantsChange
+    read: ReadOutcome
+
+
 @dataclass(frozen=True, slots=True)
 class FollowedGroup:
     """The group whose list is followed: it has what the groups above have, and perhaps below."""
@@ -69,16 +76,16 @@ class FollowedGroup:
 
 
 async def follow_changes(
-    feed: ChangeFeed, kind: ChangeKind, access: Access, after: int | None, read: ReadOutcome
+    feed: ChangeFeed, kind: ChangeKind, access: Access, after: int | None, reader: ChangeReader
 ) -> AsyncIterator[ListEvent]:
     """Yield the events of a list from now on, or from the position `after`, without an end.
 
     What has to be read of the log to begin is read with the access of the caller, who pays for it.
 
-    `read` says what a change means for this follower, whose access it checks, just before the event
-    is sent. Of several changes of an object that wait, one event tells the latest state.
+    `reader` says what a change means for this follower, whose access it checks, just before the
+    event is sent. Of several changes of an object that wait, one event tells the latest state.
     """
-    async with feed.follow(kind, access) as follower:
+    async with feed.follow(kind, access, reader.wants) as follower:
         if after is None or not feed.keeps(after):
             yield ListEvent(ListChange.RESET, feed.position(kind))
         else:
@@ -88,7 +95,7 @@ async def follow_changes(
             if change is None:
                 yield ListEvent(ListChange.RESET, feed.position(kind))
                 continue
-            outcome = await read(change)
+            outcome = await reader.read(change)
             if outcome is not None:
                 position = follower.earliest(feed.position(kind))
                 yield ListEvent(outcome.change, position, change.id, outcome.record)

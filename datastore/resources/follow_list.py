@@ -9,6 +9,7 @@ from penstock.datastore.access.access import Access, known_grants
 from penstock.datastore.change_log.feed import ChangeFeed
 from penstock.datastore.change_log.follow import (
     REMOVED,
+    ChangeReader,
     FollowedGroup,
     ListChange,
     ListEvent,
@@ -37,15 +38,15 @@ class ResourceEvents:
         Raises NotFound for a hidden group. The caller's access is looked at for each event.
         """
         followed = await FollowedGroup.of(self.access, group, below=below)
-        read = partial(self._read, followed)
+        reader = ChangeReader(
+            lambda change: followed.lists_any(change.groups), partial(self._read, followed)
+        )
         async for event in follow_changes(
-            feed, ChangeKind(self.kind.letter), self.access, after, read
+            feed, ChangeKind(self.kind.letter), self.access, after, reader
         ):
             yield event
 
     async def _read(self, followed: FollowedGroup, change: Change) -> Outcome | None:
-        if not followed.lists_any(change.groups):
-            return None
         (found,) = await ResourceReader(self.kind, self.access).many([change.id])
         if isinstance(found, NotFound) or not followed.lists_any(found.groups):
             return REMOVED

@@ -9,6 +9,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.change_log.feed import ChangeFeed
 from penstock.datastore.change_log.follow import (
     REMOVED,
+    ChangeReader,
     FollowedGroup,
     ListChange,
     ListEvent,
@@ -35,6 +36,17 @@ class _FollowedExecutions:
     shared: frozenset[str] = frozenset()
     looked_up: datetime | None = field(default=None)
 
+    def wants(self, change: Change) -> bool:
+        """Whether the list may have the execution: that of a shared pipeline is looked up then."""
+        if self.group.lists_any(change.groups):
+            return True
+        return change.pipeline_id in self.shared or self._is_unsure
+
+    @property
+    def _is_unsure(self) -> bool:
+        now = self.group.access.clock.now()
+        return self.looked_up is None or now - self.looked_up > SHARED_AGAIN
+
     async def read(self, change: Change) -> Outcome | None:
         """Read what a change means: the execution that the list has now, or that it left it."""
         if not await self._lists(change):
@@ -53,9 +65,8 @@ class _FollowedExecutions:
 
     async def _find_shared(self) -> frozenset[str]:
         access = self.group.access
-        now = access.clock.now()
-        if self.looked_up is None or now - self.looked_up > SHARED_AGAIN:
-            self.looked_up = now
+        if self._is_unsure:
+            self.looked_up = access.clock.now()
             listing = ListGroupExecutions(access)
             self.shared = await listing.shared_pipelines(self.group.group, below=self.group.below)
         return self.shared
@@ -82,6 +93,7 @@ class ExecutionEvents:
         Raises NotFound for a hidden group. The caller's access is looked at for each event.
         """
         followed = await FollowedGroup.of(self.access, group, below=below)
-        read = _FollowedExecutions(followed, states).read
-        async for event in follow_changes(feed, ChangeKind.EXECUTION, self.access, after, read):
+        executions = _FollowedExecutions(followed, states)
+        reader = ChangeReader(executions.wants, executions.read)
+        async for event in follow_changes(feed, ChangeKind.EXECUTION, self.access, after, reader):
             yield event

@@ -1,7 +1,7 @@
 """The log of changes: what a change writes, what a poll reads, and what followers get of it."""
 
 import asyncio
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 
 import pytest
 from hypothesis import given
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.work import LOGGED_CHANGES
 from penstock.datastore.change_log.feed import (
+    CHANGES_IN_A_UNIT,
     DEEP_EVERY,
     LATE,
     MOST_PENDING,
@@ -281,6 +282,56 @@ async def test_who_follows_what_others_follow_reads_nothing(store: Store) -> Non
         assert await reader.poll(second) == [new]
 
 
+@on_sqlite
+async def test_a_follower_pays_for_looks_at_changes_and_waits_for_those_it_wants(
+    store: Store,
+) -> None:
+    reader, account = Reader(store.table), Account()
+    session = store.open_session(SUPER, account)
+    wanted = change(3, reader.now)
+    async with (
+        reader.feed.follow(PIPELINE),
+        reader.feed.follow(PIPELINE, session._access, lambda one: one.id == wanted.id) as second,
+    ):
+        waiting = asyncio.create_task(second.take())
+        await write(store.table, *(change(n, reader.now) for n in range(5, 7 + CHANGES_IN_A_UNIT)))
+        await reader.feed.poll()
+        assert account.owed == 1
+        assert not waiting.done()
+        await write(store.table, wanted)
+        await reader.feed.poll()
+        assert await waiting == wanted
+    assert (account.taken, account.owed) == (0, 1)
+
+
+@on_sqlite
+@pytest.mark.parametrize("wakes", [True, False])
+async def test_others_have_their_turn_while_many_followers_get_a_change(
+    table: Table, monkeypatch: pytest.MonkeyPatch, *, wakes: bool
+) -> None:
+    monkeypatch.setattr("penstock.datastore.change_log.feed.LOOKS_IN_A_TURN", 10)
+    monkeypatch.setattr("penstock.datastore.change_log.feed.LOOKS_OF_A_WAKING", 4)
+    reader, turns = Reader(table), 0
+
+    def count_turn() -> None:
+        nonlocal turns
+        turns += 1
+        asyncio.get_running_loop().call_soon(count_turn)
+
+    async with AsyncExitStack() as stack:
+        followers = [
+            await stack.enter_async_context(reader.feed.follow(PIPELINE, wants=lambda one: wakes))
+            for _ in range(100)
+        ]
+        (kind,) = reader.feed._kinds.values()
+        count_turn()
+        await kind.offer_new([change(1, reader.now)])
+        taken = turns
+        assert all(bool(follower._pending) is wakes for follower in followers)
+    # 10 looks fill a turn, or 2 followers who wake, each of whom counts as 5 looks.
+    assert taken == (50 if wakes else 10)
+
+
 def test_changes_of_grants_alone_are_told_apart_from_others() -> None:
     eu, usa = GroupPath("/eu"), GroupPath("/usa")
     to_eu, to_usa = (replace(change(1, n, n), grants=(one,)) for n, one in ((1, eu), (2, usa)))
@@ -298,14 +349,14 @@ def test_changes_of_grants_alone_are_told_apart_from_others() -> None:
 
 def test_a_follower_that_takes_nothing_learns_that_changes_were_lost() -> None:
     follower = Follower()
-    follower.offer(change(n, n) for n in range(MOST_PENDING + 1))
+    follower.offer([change(n, n) for n in range(MOST_PENDING + 1)])
     assert follower._pending == {}
     assert follower.has_lost
 
 
 async def test_after_a_loss_new_changes_are_offered_again() -> None:
     follower = Follower()
-    follower.offer(change(n, n) for n in range(MOST_PENDING + 1))
+    follower.offer([change(n, n) for n in range(MOST_PENDING + 1)])
     assert await follower.take() is None
     follower.offer([change(1, 5)])
     assert await follower.take() == change(1, 5)
@@ -316,7 +367,7 @@ async def test_no_object_is_forgotten_and_positions_never_pass_one_that_waits(
     changes: list[tuple[int, int]],
 ) -> None:
     follower = Follower()
-    follower.offer(change(number, at) for number, at in changes)
+    follower.offer([change(number, at) for number, at in changes])
     latest: dict[str, int] = {}
     for number, at in changes:
         one = change(number, at).id
