@@ -38,9 +38,14 @@ class _FollowedExecutions:
 
     def wants(self, change: Change) -> bool:
         """Whether the list may have the execution: that of a shared pipeline is looked up then."""
+        if self.states and change.states and not self._may_have_state(change):
+            return False
         if self.group.lists_any(change.groups):
             return True
         return change.pipeline_id in self.shared or self._is_unsure
+
+    def _may_have_state(self, change: Change) -> bool:
+        return any(ExecutionState(state) in self.states for state in change.states)
 
     @property
     def _is_unsure(self) -> bool:
@@ -56,8 +61,7 @@ class _FollowedExecutions:
             return REMOVED if self.group.lists_any(change.groups) else None
         if not self.states or found.state in self.states:
             return Outcome(ListChange.CHANGED, found)
-        had = any(ExecutionState(state) in self.states for state in change.states)
-        return REMOVED if had else None
+        return REMOVED if self._may_have_state(change) else None
 
     async def _lists(self, change: Change) -> bool:
         is_own = self.group.lists_any(change.groups)
