@@ -1,15 +1,16 @@
 """Files in an S3 bucket, by the low-level client of aioboto3."""
 
 import asyncio
-from collections.abc import AsyncIterable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
-from botocore.exceptions import BotoCoreError, IncompleteReadError
+from botocore.exceptions import BotoCoreError, ClientError, IncompleteReadError
 
-from penstock.datastore.dynamodb.failures import LOST_ANSWER, own_credentials
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, STRANGE_ANSWER, own_credentials
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.errors import NotFound, RequestRefused, Unavailable
 from penstock.datastore.objects import checks, port
@@ -29,8 +30,9 @@ from penstock.datastore.objects.port import (
 from penstock.datastore.objects.s3_answers import (
     ENCODING,
     check_content,
+    check_length,
     check_progress,
-    check_range,
+    check_refusal,
     read_fact,
     read_keys,
     unreadable_answer,
@@ -48,6 +50,7 @@ CHUNK_BYTES = 64 * 1024
 LEAST_SPEED = 16 * 1024
 """The bytes of a second that a store has to send, beyond the seconds of a call."""
 
+_REPLACED = {"412", "PreconditionFailed"}
 _ABSENT = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
 _INTERRUPTED = (*LOST_ANSWER, IncompleteReadError)
 
@@ -182,9 +185,11 @@ class S3Files:
             try:
                 async with answer["Body"]:
                     etag = check_content(answer, etag)
-                    check_range(answer, start, end)
+                    until = start + check_length(answer, start, end)
                     async for chunk in pace.follow(answer["Body"]):
                         start += len(chunk)
+                        if start > until:
+                            raise unreadable_answer()
                         yield chunk
                 return
             except _INTERRUPTED as error:
@@ -221,7 +226,7 @@ class S3Files:
                 "copy_object", COPY_SECONDS, Key=target, CopySource=origin, **pinned
             )
         except RequestRefused as refused:
-            if refused.code == "PreconditionFailed":
+            if refused.code in _REPLACED:
                 raise port.FileReplaced("The file was replaced while it was copied.") from refused
             raise
         # A gateway may say 200 before the store has answered.
@@ -319,13 +324,13 @@ class S3Files:
         operation = getattr(self._client, name)
         attempts = self._new_attempts(seconds)
         try:
-            return await attempts.send(lambda: operation(Bucket=self.bucket, **arguments))
+            return await attempts.send(partial(_send, operation, Bucket=self.bucket, **arguments))
         except RequestRefused as refused:
             if refused.code in _ABSENT:
                 raise NotFound("There is no such file.") from refused
             raise
-        except ValueError as error:
-            # A time or a number that is none; the library does not say so in one way.
+        except STRANGE_ANSWER as error:
+            # A time that is none, or an error without a code: the library says so in many ways.
             raise unreadable_answer() from error
 
     async def _begin_read(
@@ -336,21 +341,31 @@ class S3Files:
         With an entity tag, raises FileReplaced if the store says that the file has another one.
         """
         pinned = {} if etag is None else {"IfMatch": etag}
-        if start == end:
-            await self._call("head_object", Key=key, **pinned)
-            return None
-        if start or end is not None:
+        is_empty = start == end
+        if not is_empty and (start or end is not None):
             last = "" if end is None else end - 1
             pinned = {**pinned, "Range": f"bytes={start}-{last}"}
         try:
+            if is_empty:
+                await self._call("head_object", Key=key, **pinned)
+                return None
             answer: dict[str, Any] = await self._call("get_object", Key=key, **pinned)
         except RequestRefused as refused:
             if refused.code == "InvalidRange":
                 return None
-            if refused.code == "PreconditionFailed":
+            if refused.code in _REPLACED:
                 raise port.FileReplaced("The file was replaced while it was read.") from refused
             raise
         return answer
+
+
+async def _send(operation: Callable[..., Awaitable[Any]], **arguments: object) -> Any:
+    """Send a request; an answer that S3 never gives to it counts as lost."""
+    try:
+        return await operation(**arguments)
+    except ClientError as error:
+        check_refusal(error, arguments)
+        raise
 
 
 def _parse_signature_time(text: str) -> datetime:

@@ -49,8 +49,10 @@ class Bucket:
             await connection.answer(self._head)
         else:
             told = content_range(request, int(self._head.headers["Content-Length"]))
+            first, last = map(int, told.removeprefix("bytes ").partition("/")[0].split("-"))
             headers = {"Content-Range": told, **self._content.headers}
-            await connection.answer(replace(self._content, headers=headers))
+            body = self._content.body.ljust(last + 1 - first, b"\0")
+            await connection.answer(replace(self._content, headers=headers, body=body))
 
     def _list(self, target: str) -> str:
         (after,) = parse_qs(target.partition("?")[2]).get("start-after", [""])
@@ -122,7 +124,7 @@ async def test_a_size_beyond_all_objects_is_that_of_no_audio(store: Store, size:
     head = Answer(200, b"", {**HEAD, "Content-Length": str(size)})
     job = await import_from(store, Bucket(["a.mp3"], head))
     assert job.state is JobState.DONE
-    assert await read_report(store, job) == {"a.mp3": ImportFailureCode.UNREADABLE}
+    assert await read_report(store, job) == {"a.mp3": ImportFailureCode.UNKNOWN_FORMAT}
 
 
 async def test_a_key_longer_than_those_of_s3_is_never_sent_back(store: Store) -> None:

@@ -18,6 +18,7 @@ class SlowBody:
 
     def __init__(self, pieces: int, size: int, seconds: float) -> None:
         self.left = pieces
+        self.total = pieces * size
         self._size = size
         self._seconds = seconds
 
@@ -42,7 +43,7 @@ class SlowClient:
         self._body = body
 
     async def get_object(self, **_: object) -> dict[str, Any]:
-        return {"ETag": '"e"', "Body": self._body}
+        return {"ETag": '"e"', "Body": self._body, "ContentLength": self._body.total}
 
 
 def open_slow(body: SlowBody) -> S3Files:
