@@ -31,7 +31,7 @@ PenstockError
 
 Some errors stand beside the tree, because they are not answers to a call of the store:
 
-RequestRefused    AWS refused a request that no retry can repair; it goes to the log (this module)
+RequestRefused    AWS refuses a request until the operator repairs why; it goes to the log (here)
 InputRefused      the input of an execution cannot be processed; the execution fails with its code
 RequestRejected   the GraphQL server does not run an operation; the HTTP server answers with it
 """
@@ -447,3 +447,26 @@ class RequestRefused(Exception):
         super().__init__(f"{operation} was refused with {code}: {message}")
         self.code = code
         self.message = message
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether no request of such a form is accepted, whatever the operator does."""
+        return self.code in _FAULTS
+
+    @property
+    def retry_after(self) -> int | None:
+        """The seconds after which a client may try again; None where that cannot help."""
+        return None if self.is_fault else _REFUSAL_SECONDS
+
+
+_REFUSAL_SECONDS: Final = 10
+_FAULTS: Final = frozenset(
+    (
+        "IdempotentParameterMismatchException",
+        "InvalidArgument",
+        "InvalidRequest",
+        "MalformedXML",
+        "SerializationException",
+        "ValidationException",
+    )
+)

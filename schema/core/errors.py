@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from graphql import GraphQLError, GraphQLSyntaxError, ValueNode
 
-from penstock.datastore.errors import RETRYABLE, ErrorCode, PenstockError
+from penstock.datastore.errors import RETRYABLE, ErrorCode, PenstockError, RequestRefused
 
 FormattedError: TypeAlias = dict[str, Any]
 
@@ -22,6 +22,7 @@ _DETAILS: Final = {
     code.value: {"retryable": code in RETRYABLE, "docUrl": f"{ERROR_PAGES}/{code.value}"}
     for code in ErrorCode
 }
+_REFUSED: Final = "AWS refused a request of the server, whose log says which."
 _MAX_MESSAGE: Final = 300
 # graphql-core repeats the input after these words, and texts of exceptions after the last ones.
 _ECHO: Final = re.compile(
@@ -98,8 +99,14 @@ def format_known_error(error: PenstockError) -> FormattedError:
 
 
 def mask_internal_error(error: BaseException, request_id: str) -> FormattedError:
-    """Log an unexpected exception with its traceback; the client sees the request id only."""
+    """Log an unexpected exception with its traceback; the client sees the request id only.
+
+    What AWS refuses, the operator may repair: the client can try again later.
+    """
     logger.error("unexpected exception", exc_info=error, extra={"request_id": request_id})
+    if isinstance(error, RequestRefused) and not error.is_fault:
+        wait: dict[str, object] = {"requestId": request_id, "retryAfter": error.retry_after}
+        return format_error(_REFUSED, ErrorCode.SERVICE_UNAVAILABLE, wait)
     return format_error(
         "Internal error", ErrorCode.INTERNAL_SERVER_ERROR, {"requestId": request_id}
     )

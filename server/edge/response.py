@@ -101,8 +101,11 @@ def stopping_problem() -> HttpProblem:
 
 def internal_problem(error: BaseException, request_id: str) -> HttpProblem:
     """Log an unexpected exception; its answer reveals only the request id."""
-    problem = HttpProblem(ErrorCode.INTERNAL_SERVER_ERROR, "Internal error")
-    problem.error = mask_internal_error(error, request_id)
+    shown = mask_internal_error(error, request_id)
+    problem = HttpProblem(ErrorCode(shown["extensions"]["code"]), shown["message"])
+    problem.error = shown
+    if (wait := shown["extensions"].get("retryAfter")) is not None:
+        problem.headers = {"retry-after": str(wait)}
     return problem
 
 

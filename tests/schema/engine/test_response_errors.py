@@ -6,14 +6,17 @@ from weakref import ref
 
 import pytest
 import strawberry
+from graphql import GraphQLError
 
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.errors import RequestRefused, Unavailable
+from penstock.schema.core.errors import ErrorReport, report_errors
 from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
 from penstock.schema.engine.operations import OperationRequest
 from tests.support.example_schema import FakeContext, shelves_schema
 
 STRAWBERRY = shelves_schema()
+REFUSED = "AWS refused a request of the server, whose log says which."
 
 
 async def test_errors_of_an_answer_name_our_codes_and_nothing_else(
@@ -38,6 +41,31 @@ async def test_errors_of_an_answer_name_our_codes_and_nothing_else(
     assert [record.exc_info is not None for record in caplog.records] == [True, True]
     assert {record.__dict__["request_id"] for record in caplog.records} == {"req-1"}
     assert "secret of the house" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("refused", "shown"),
+    [
+        ("AccessDenied", ("SERVICE_UNAVAILABLE", REFUSED, 10)),
+        ("AccessDeniedException", ("SERVICE_UNAVAILABLE", REFUSED, 10)),
+        ("301", ("SERVICE_UNAVAILABLE", REFUSED, 10)),
+        ("ValidationException", ("INTERNAL_SERVER_ERROR", "Internal error", None)),
+    ],
+)
+def test_what_aws_refuses_can_be_tried_again_unless_the_request_is_malformed(
+    refused: str, shown: tuple[str, str, int | None], caplog: pytest.LogCaptureFixture
+) -> None:
+    cause = RequestRefused("GetObject", refused, "secret words")
+    report = report_errors([GraphQLError("", path=["rows"], original_error=cause)], "req-1", 5)
+    code, message, wait = shown
+    told = {} if wait is None else {"retryAfter": wait}
+    extensions = {"code": code, "requestId": "req-1", **told}
+    assert report == ErrorReport(
+        [{"message": message, "path": ["rows"], "extensions": extensions}], wait
+    )
+    (record,) = caplog.records
+    assert record.exc_info is not None
+    assert "secret words" in caplog.text
 
 
 async def test_more_errors_than_five_are_counted_in_the_log(

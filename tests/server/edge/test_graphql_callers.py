@@ -7,6 +7,7 @@ import pytest
 from graphql import ExecutionResult
 from starlette.types import Message
 
+from penstock.datastore.errors import RequestRefused
 from penstock.datastore.roles import Caller
 from penstock.schema.engine.limits import Limits
 from penstock.schema.engine.operations import PreparedOperation
@@ -106,6 +107,20 @@ async def test_an_unexpected_exception_says_nothing_but_its_request_id(
     assert "secret of the house" in caplog.text
     assert await client.is_served()
     assert client.connections == 1
+
+
+async def test_a_request_that_aws_refuses_says_when_to_come_back(
+    edge: Edge, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def refuse(_headers: object) -> Any:
+        raise RequestRefused("GetItem", "AccessDeniedException", "secret words")
+
+    monkeypatch.setattr(edge.app, "_authenticate", refuse)
+    reply = await client.post(HELLO, x_request_id="r-3")
+    assert (reply.status, reply.code) == (503, "SERVICE_UNAVAILABLE")
+    assert reply.headers["retry-after"] == "10"
+    assert "secret" not in reply.body.decode()
+    assert caplog.text.count("RequestRefused: GetItem was refused") == 1
 
 
 async def test_a_field_that_crashes_is_masked(client: Client) -> None:
