@@ -27,6 +27,7 @@ from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.jobs.few_jobs import begin_job, require_job_room
 from penstock.datastore.jobs.jobs import DatasetLoad, Job, JobKind, new_job
 from penstock.datastore.jobs.leases import JobLease
+from penstock.datastore.objects.chunks import require_size
 from penstock.datastore.records import DatasetContent, ReferenceDataset
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.writing.writer import ResourceWriter, require_state_allows
@@ -138,7 +139,8 @@ class _Load:
         user = self.access.caller.user_id
         async with self.debts.charge_while(user, lambda: stream.seconds):
             try:
-                checked = await stream.check(content, self.access.files.read(key))
+                upload = require_size(self.access.files.read(key), stat.size)
+                checked = await stream.check(content, upload)
             except NotFound:
                 raise Invalid([_missing_upload()]) from None
         if checked.problems:

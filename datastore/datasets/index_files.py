@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary, finalize
 from penstock.datastore.datasets.files import key_of_index
 from penstock.datastore.datasets.indexed_rows import IndexedRows
 from penstock.datastore.datasets.limits import COPIED_BYTES
+from penstock.datastore.objects.chunks import require_size
 from penstock.datastore.objects.local_copies import write_local
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import DatasetContent, ReferenceDataset
@@ -95,6 +96,6 @@ def open_rows(path: Path, content: DatasetContent) -> IndexedRows:
 
 async def _copy_checked(files: Files, key: str, path: Path, content: DatasetContent) -> None:
     digest = sha256()
-    await write_local(files.read(key), path, digest.update)
+    await write_local(require_size(files.read(key), content.index_bytes), path, digest.update)
     if digest.hexdigest() != content.index_checksum:
         raise WrongChecksum

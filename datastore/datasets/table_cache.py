@@ -17,6 +17,7 @@ from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.datasets.index_files import IndexFiles, WrongChecksum
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.formulas.threads import run_in_formula_thread
+from penstock.datastore.objects.chunks import WrongSize, read_exactly
 from penstock.datastore.objects.metered_files import on_credit
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ReferenceDataset
@@ -27,8 +28,18 @@ MAX_LOADS: Final = 4
 """The files that are read into memory at the same time; each takes up to 40 MB meanwhile."""
 
 
+class MissingFile(Unavailable):
+    """The file of a version is missing."""
+
+    def __init__(self, dataset: ReferenceDataset) -> None:
+        super().__init__(f"The file of version {dataset.version} of {dataset.name!r} is missing.")
+
+
 class DamagedFile(Unavailable):
-    """The file of a version is missing, or its checksum is wrong."""
+    """The store gives another file than that of a version; it may give the right one later."""
+
+    def __init__(self, dataset: ReferenceDataset) -> None:
+        super().__init__(f"The file of version {dataset.version} of {dataset.name!r} is damaged.")
 
 
 class DatasetTableCache:
@@ -59,7 +70,7 @@ class DatasetTableCache:
         """The rows of a version; requests that come at the same time share one read.
 
         The account pays for a read of its own before it begins. A read that nobody waits for any
-        more is given up. Raises Unavailable, in particular DamagedFile.
+        more is given up. Raises Unavailable, in particular MissingFile and DamagedFile.
         """
         if dataset.content.is_indexed:
             return await self._open_index(files, dataset, work)
@@ -80,8 +91,10 @@ class DatasetTableCache:
             work.owe(copied_units(dataset.content.index_bytes))
         try:
             return await self._indexes.rows(files, dataset)
-        except (NotFound, WrongChecksum):
-            raise _damage_error(dataset) from None
+        except NotFound:
+            raise MissingFile(dataset) from None
+        except (WrongSize, WrongChecksum):
+            raise DamagedFile(dataset) from None
 
     async def _wait_for(self, file: str, loading: Task[ParsedTable]) -> ParsedTable:
         self._waiting[loading] += 1
@@ -111,7 +124,7 @@ class DatasetTables(Protocol):
     """Tables that are read by their versions."""
 
     async def rows(self, files: Files, dataset: ReferenceDataset) -> KeyedRows:
-        """The rows of a version; raises Unavailable, in particular DamagedFile."""
+        """The rows of a version; raises Unavailable, in particular MissingFile and DamagedFile."""
 
 
 class PaidTables(NamedTuple):
@@ -126,16 +139,14 @@ class PaidTables(NamedTuple):
 
 async def _load_table(files: Files, dataset: ReferenceDataset) -> ParsedTable:
     try:
-        data = b"".join([chunk async for chunk in files.read(key_of_file(dataset))])
+        data = await read_exactly(files.read(key_of_file(dataset)), dataset.content.size_bytes)
     except NotFound:
-        raise _damage_error(dataset) from None
+        raise MissingFile(dataset) from None
+    except WrongSize:
+        raise DamagedFile(dataset) from None
     if sha256(data).hexdigest() != dataset.content.checksum:
-        raise _damage_error(dataset)
+        raise DamagedFile(dataset)
     try:
         return await run_in_formula_thread(partial(read_table, data, dataset.content))
     except UnreadableCsv as error:
-        raise _damage_error(dataset) from error
-
-
-def _damage_error(dataset: ReferenceDataset) -> DamagedFile:
-    return DamagedFile(f"The file of version {dataset.version} of {dataset.name!r} is damaged.")
+        raise DamagedFile(dataset) from error

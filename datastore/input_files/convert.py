@@ -44,7 +44,7 @@ class InputConversion:
     debts: WorkDebts
 
     async def convert(
-        self, source: str, target: str, user: str, size: int | None = None
+        self, source: str, target: str, user: str, size: int
     ) -> ConvertedInput | None:
         """Convert a stored input of a user to a stored table; None for one that is CSV already.
 

@@ -39,6 +39,9 @@ READ_SECONDS: Final = 60
 WRITE_SECONDS: Final = 3600
 """Seconds of processor time of a query that a caller waits for, and of one of the server's own."""
 
+UNREADABLE: Final = ("These rows cannot be read so.", "UNREADABLE_ROWS")
+"""The words and the state of rows whose files cannot be read, or are not those of the rows."""
+
 MISSING: Final = "This server keeps no rows: install it with the extra `results`."
 
 
@@ -210,13 +213,13 @@ class _Query(Generic[T]):
             limit, most = "bytes of memory of a query over rows", database.MEMORY_BYTES
             raise LimitExceeded(limit, most, most + 1) from None
         except (duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException):
-            raise unreadable_error() from None
+            raise IllegalState(*UNREADABLE) from None
         except duckdb.Error as error:
             if not _tells_of_damage(error):
                 raise
             # The words of the engine may show values, and show the path of the copy.
             logger.error("a file of rows is damaged: %s", type(error).__name__)
-            raise unreadable_error() from None
+            raise IllegalState(*UNREADABLE) from None
 
 
 def _tells_of_damage(error: Exception) -> bool:
@@ -225,8 +228,3 @@ def _tells_of_damage(error: Exception) -> bool:
 
     has_class = isinstance(error, duckdb.DatabaseError)
     return isinstance(error, duckdb.InvalidInputException) or not has_class
-
-
-def unreadable_error() -> IllegalState:
-    """The error of rows whose files cannot be read, or are not those that were written."""
-    return IllegalState("These rows cannot be read so.", "UNREADABLE_ROWS")

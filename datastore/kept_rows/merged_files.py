@@ -56,7 +56,14 @@ def _place_part(part: RowsPart, file: MergedFile) -> RowsPart:
     """The part in a merged file, with a share of its size."""
     share, rest = divmod(file.size, file.last - file.first + 1)
     size = share + (part.commit - file.first < rest)
-    return replace(part, file=file.file, size=size, digest=file.digest, merged=True)
+    return replace(
+        part,
+        file=file.file,
+        size=size,
+        digest=file.digest,
+        merged=True,
+        merged_size=file.size,
+    )
 
 
 def listing_writes(

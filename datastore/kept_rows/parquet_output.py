@@ -18,7 +18,7 @@ from penstock.datastore.kept_rows.write_part import (
     read_output_file,
 )
 from penstock.datastore.objects.local_copies import read_local
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import Files, StoredFile
 from penstock.datastore.records import ValueType
 from penstock.transform.plan import TransformPlan
 from penstock.transform.timestamps import FIRST_MOMENT, LAST_MOMENT
@@ -34,7 +34,7 @@ class ParquetOutput:
     engine: RowsEngine
     files: Files
 
-    async def write(self, plan: TransformPlan, source: str, target: str, user: str) -> int:
+    async def write(self, plan: TransformPlan, source: StoredFile, target: str, user: str) -> int:
         """Write a stored output as a stored Parquet file, at a turn of the user; return its bytes.
 
         Raises Unavailable.
@@ -42,7 +42,7 @@ class ParquetOutput:
         plan = _name_apart(plan)
         types = output_types(plan)
         with self.engine.scratch_files(".csv", ".parquet") as (text, made):
-            await copy_to_disk(self.files, source, text)
+            await copy_to_disk(self.files, source.key, text, source.size)
             write = partial(_write_file, types, read_output_file(text, plan), made)
             await self.engine.write(write, user)
             await self.files.write(target, read_local(made), content_type=PARQUET)

@@ -10,9 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from penstock.datastore.kept_rows.engine import RowsEngine, unreadable_error
+from penstock.datastore.errors import IllegalState
+from penstock.datastore.kept_rows.engine import UNREADABLE, RowsEngine
 from penstock.datastore.kept_rows.records import RowsPart
-from penstock.datastore.objects.chunks import require_size
+from penstock.datastore.objects.chunks import WrongSize, require_size
 from penstock.datastore.objects.local_copies import note_nothing, write_local
 from penstock.datastore.objects.port import Files
 
@@ -22,6 +23,13 @@ MOST_BYTES: Final = 4 * 2**30
 READERS: Final = 8
 
 logger = logging.getLogger("penstock.rows")
+
+
+class DamagedRows(IllegalState):
+    """The store gives another file than the one with the rows; it may give the right one later."""
+
+    def __init__(self) -> None:
+        super().__init__(*UNREADABLE)
 
 
 @dataclass(slots=True)
@@ -43,14 +51,14 @@ class PartFiles:
     async def open(self, files: Files, parts: Sequence[RowsPart]) -> AsyncIterator[list[Path]]:
         """The paths of copies of the parts, which stay until the end of the block.
 
-        Raises NotFound if a file is gone, IllegalState if it is another one, and Unavailable.
+        Raises NotFound if a file is gone, DamagedRows if it is another one, and Unavailable.
         """
-        digests = {one.file: one.digest for one in parts}
-        copies = {file: self._copy_of(file) for file in digests}
+        wanted = {one.file: one for one in parts}
+        copies = {file: self._copy_of(file) for file in wanted}
         self._in_use.update(copies.values())
         try:
             await asyncio.gather(
-                *(self._load(files, key, path, digests[key]) for key, path in copies.items())
+                *(self._load(files, wanted[key], path) for key, path in copies.items())
             )
             yield [copies[one.file] for one in parts]
         finally:
@@ -60,12 +68,11 @@ class PartFiles:
     def _copy_of(self, file: str) -> Path:
         return self.engine.folder / f"{sha256(file.encode()).hexdigest()}.parquet"
 
-    async def _load(self, files: Files, key: str, path: Path, digest: str | None) -> None:
+    async def _load(self, files: Files, part: RowsPart, path: Path) -> None:
         async with self._loading.setdefault(path, asyncio.Lock()), self._readers:
             if path not in self._sizes:
-                await copy_to_disk(files, key, path, digest=digest)
-                # Of a merged file, the parts that are read may have a small share only.
-                self._sizes[path] = (await asyncio.to_thread(path.stat)).st_size
+                await _copy_part(files, part, path)
+                self._sizes[path] = part.file_size
             self._sizes.move_to_end(path)
 
     def _remove_oldest(self) -> None:
@@ -81,30 +88,40 @@ class PartFiles:
 async def copy_parts(files: Files, parts: Sequence[RowsPart], folder: Path) -> None:
     """Copy the files of parts below a local folder, under their keys; what is there stays.
 
-    Raises IllegalState for one that is not the file that was written.
+    Raises DamagedRows for one that is not the file that was written.
     """
-    for key, digest in {part.file: part.digest for part in parts}.items():
+    for key, part in {part.file: part for part in parts}.items():
         path = folder / key
         if not await asyncio.to_thread(path.exists):
             await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
-            await copy_to_disk(files, key, path, digest=digest)
+            await _copy_part(files, part, path)
+
+
+async def _copy_part(files: Files, part: RowsPart, path: Path) -> None:
+    try:
+        await copy_to_disk(files, part.file, path, part.file_size, part.digest)
+    except WrongSize:
+        raise _damage_error() from None
 
 
 async def copy_to_disk(
-    files: Files, key: str, path: Path, size: int | None = None, digest: str | None = None
+    files: Files, key: str, path: Path, size: int, digest: str | None = None
 ) -> None:
-    """Copy a stored file to a local one, which appears as a whole.
+    """Copy a stored file of so many bytes to a local one, which appears as a whole.
 
-    Raises Unavailable for another size than it has, if that is known, and IllegalState for rows of
-    another digest.
+    Raises WrongSize where the store gives another size, and DamagedRows for rows of another digest.
     """
     draft, found = path.with_suffix(".draft"), sha256()
-    content = files.read(key) if size is None else require_size(files.read(key), size)
+    content = require_size(files.read(key), size)
     try:
         await write_local(content, draft, note_nothing if digest is None else found.update)
         if digest is not None and found.hexdigest() != digest:
-            logger.error("a file of rows is damaged: it is not the one that was written")
-            raise unreadable_error()
+            raise _damage_error()
         await asyncio.to_thread(draft.replace, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _damage_error() -> DamagedRows:
+    logger.error("a file of rows is damaged: it is not the one that was written")
+    return DamagedRows()

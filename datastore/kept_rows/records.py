@@ -47,7 +47,8 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     Rows have the execution and the version of the pipeline that made them; a withdrawal has none of
     its own, because its rows keep theirs. `by` is the user who withdrew, for a `reason`.
     A part that was read is `merged` if a merged file took the place of its own: `file` is that one,
-    which has the rows of other commits too, each with its commit, and `size` is a share of it.
+    which has the rows of other commits too, each with its commit, and `size` is a share of its
+    `merged_size`.
     An execution may add several commits at once, each with a file of its own; `until` is the last.
     """
 
@@ -67,8 +68,14 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     by: str | None = None
     reason: str | None = None
     merged: bool = False
+    merged_size: int = 0
     until: int | None = None
     digest: str | None = None
+
+    @property
+    def file_size(self) -> int:
+        """The bytes of the file in which the rows lie."""
+        return self.merged_size if self.merged else self.size
 
 
 class MergedFile(StoredRecord, frozen=True, kw_only=True):

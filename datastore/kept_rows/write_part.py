@@ -36,7 +36,7 @@ from penstock.datastore.kept_rows.snapshot import (
     sort_columns,
 )
 from penstock.datastore.objects.local_copies import read_local
-from penstock.datastore.objects.port import Files, delete_below
+from penstock.datastore.objects.port import Files, StoredFile, delete_below
 from penstock.datastore.records import TimestampForm, ValueType
 from penstock.formula.core.values import FormulaType
 from penstock.transform.plan import TransformPlan
@@ -112,7 +112,12 @@ class PartWriter:
     clock: Clock
 
     async def write_output(
-        self, origin: RowsOrigin, plan: TransformPlan, identity: RowIdentity, output: str, user: str
+        self,
+        origin: RowsOrigin,
+        plan: TransformPlan,
+        identity: RowIdentity,
+        output: StoredFile,
+        user: str,
     ) -> PartOfOutput:
         """Write the rows of an execution's output file as a part that is not numbered yet.
 
@@ -121,7 +126,7 @@ class PartWriter:
         Raises InputRefused if two rows have the same key.
         """
         with self.engine.scratch_files(".csv", ".parquet") as (source, target):
-            await copy_to_disk(self.files, output, source)
+            await copy_to_disk(self.files, output.key, source, output.size)
             sql = output_selection(read_output_file(source, plan), plan, identity, origin)
             facts = await self.engine.write(partial(_write_rows, sql, target), user)
             await self._store(origin.file, target)

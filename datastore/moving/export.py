@@ -15,7 +15,7 @@ import msgspec
 
 from penstock.datastore.access.vault import KEY_BYTES, LocalVault, Vault
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import BadArgument, NotFound
+from penstock.datastore.errors import BadArgument, NotFound, Unavailable
 from penstock.datastore.moving.archive import KEY, Archive, DamagedArchive, Manifest, Stream
 from penstock.datastore.moving.blobs import FileLine, write_blob
 from penstock.datastore.moving.bucket_names import BucketNames
@@ -24,8 +24,9 @@ from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
 from penstock.datastore.moving.secrets_of_users import SecretCarrier
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.naming.table_names import list_every_table
+from penstock.datastore.objects.chunks import WrongSize, require_size
 from penstock.datastore.objects.no_files import NO_FILES
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import FileReplaced, Files
 from penstock.datastore.table.layout import IMPORT
 from penstock.datastore.table.port import Attributes, Key, Scan, Table, key_of
 
@@ -33,6 +34,7 @@ PART_LINES: Final = 20_000
 PART_BYTES: Final = 32 * 1024 * 1024
 FILES_AT_ONCE: Final = 8
 FILES_PAGE: Final = 64
+COPY_ATTEMPTS: Final = 3
 
 _IMPORTS: Final = f"{IMPORT.pk.leader}:"
 
@@ -207,14 +209,19 @@ class Export:
     async def _copy_file(self, key: str, room: asyncio.Semaphore) -> FileLine | None:
         """Copy a file to the archive; None if it was deleted meanwhile."""
         async with room:
-            stat = await self.store.files.stat(key)
-            if stat is None:
-                return None
-            try:
-                blob = await write_blob(self.archive, key, self.store.files.read(key))
-            except NotFound:
-                return None
-            return FileLine(key, blob.size, stat.content_type, blob.sha256)
+            for _ in range(COPY_ATTEMPTS):
+                stat = await self.store.files.stat(key)
+                if stat is None:
+                    return None
+                content = require_size(self.store.files.read(key), stat.size)
+                try:
+                    blob = await write_blob(self.archive, key, content)
+                except NotFound:
+                    return None
+                except (WrongSize, FileReplaced):
+                    continue
+                return FileLine(key, blob.size, stat.content_type, blob.sha256)
+            raise Unavailable(f"The file {key} is being replaced again and again.")
 
 
 def _is_moved(item: Attributes) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.objects.chunks import single_chunk
+from penstock.datastore.objects.chunks import limit_size, single_chunk
 from penstock.datastore.objects.port import LISTING, Files
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Value
@@ -135,6 +135,9 @@ def _convert_value(value: Json) -> Value:
 T = TypeVar("T")
 
 CONTENT_TYPE: Final = "application/gzip"
+MOST_PACKED: Final = 256 * 1024 * 1024
+"""Bytes of a file as it is stored: far more than the events that a server holds in memory."""
+
 THREADED_BYTES: Final = 64 * 1024
 LINES_THREADED: Final = 200
 
@@ -174,7 +177,8 @@ class LineFiles(Generic[T]):
 
     async def read_packed(self, key: str) -> bytes:
         """Read the bytes of a file as they are stored; raises NotFound and Unavailable."""
-        return b"".join([chunk async for chunk in self.files.read(key)])
+        chunks = limit_size(self.files.read(key), MOST_PACKED)
+        return b"".join([chunk async for chunk in chunks])
 
     def unpack(self, key: str, packed: bytes) -> list[T]:
         """The values in the bytes of a file, of which each has one; raises DamagedLines."""

@@ -7,6 +7,13 @@ from penstock.datastore.errors import LimitExceeded, Unavailable
 from penstock.datastore.objects.port import OBJECT_BYTES, Chunks
 
 
+class WrongSize(Unavailable):
+    """A store gives a file of another size than the one it took."""
+
+    def __init__(self) -> None:
+        super().__init__("The store of files gives a file of another size than the one it took.")
+
+
 async def single_chunk(content: bytes) -> Chunks:
     """Yield a content as one chunk, for `Files.write`."""
     yield content
@@ -24,16 +31,30 @@ async def read_bounded(chunks: Chunks, most: int) -> bytes | None:
 
 
 async def require_size(chunks: Chunks, size: int) -> Chunks:
-    """Pass on content that has so many bytes; raises Unavailable where a store gives another."""
+    """Pass on content that has so many bytes; raises WrongSize where a store gives another."""
     left = size
+    async with aclosing(limit_size(chunks, size)) as content:
+        async for chunk in content:
+            left -= len(chunk)
+            yield chunk
+    if left:
+        raise WrongSize
+
+
+async def read_exactly(chunks: Chunks, size: int) -> bytes:
+    """Return a content of so many bytes; raises WrongSize where a store gives another."""
+    return b"".join([chunk async for chunk in require_size(chunks, size)])
+
+
+async def limit_size(chunks: Chunks, most: int) -> Chunks:
+    """Pass on content that has at most so many bytes; raises WrongSize where a store gives more."""
+    left = most
     async with aclosing(chunks) as content:
         async for chunk in content:
             left -= len(chunk)
             if left < 0:
-                break
+                raise WrongSize
             yield chunk
-    if left:
-        raise Unavailable("The store of files gives a file of another size than the one it took.")
 
 
 async def regroup_blocks(chunks: AsyncIterable[bytes], size: int) -> Chunks:

@@ -82,6 +82,13 @@ class FileEntry(NamedTuple):
     etag: str
 
 
+class StoredFile(NamedTuple):
+    """A file that was stored: its key, and its size in bytes."""
+
+    key: str
+    size: int
+
+
 class FileStatus(StrEnum):
     """Whether a file can be downloaded: it exists, it may still arrive, or it never will."""
 

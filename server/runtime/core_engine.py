@@ -22,7 +22,7 @@ from penstock.datastore.executions.workers.row_engine import (
     EngineStep,
     RowTask,
 )
-from penstock.datastore.objects.chunks import regroup_blocks
+from penstock.datastore.objects.chunks import read_exactly, regroup_blocks
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ReferenceDataset
 from penstock.server.runtime.joined_parts import JoinedCounts
@@ -124,11 +124,9 @@ async def _make_table(files: Files, task: RowTask, dataset: ReferenceDataset) ->
     rows = task.data.get(identity)
     if isinstance(rows, IndexedRows):
         return DatasetFile(identity, dataset.content, path=str(rows.path))
-    return DatasetFile(identity, dataset.content, await _read_all(files, key_of_file(dataset)))
-
-
-async def _read_all(files: Files, key: str) -> bytes:
-    return b"".join([chunk async for chunk in files.read(key)])
+    content = dataset.content
+    data = await read_exactly(files.read(key_of_file(dataset)), content.size_bytes)
+    return DatasetFile(identity, content, data)
 
 
 class _PartJoining:

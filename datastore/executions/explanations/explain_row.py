@@ -11,7 +11,11 @@ from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTable
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.evaluation.evaluator import MAX_PARTS, ExplainedFormula, show_explanation
 from penstock.datastore.executions.access import require_full_view, require_whole_files
-from penstock.datastore.executions.explanations.input_row import InputRow, find_input_row
+from penstock.datastore.executions.explanations.input_row import (
+    InputFiles,
+    InputRow,
+    find_input_row,
+)
 from penstock.datastore.executions.files import errors_key, read_key
 from penstock.datastore.executions.plans.pinned_inputs import find_datasets, load_rows
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
@@ -84,7 +88,9 @@ class ExplainRows:
             raise IllegalState(refused.problem.message, refused.problem.code) from None
         # What is owed for the row may be more than the caller has, so nothing is begun after it.
         self.access.work.spend_more(load_units(rejected.size) + explaining_units(plan))
-        found = await find_input_row(self.files, execution, plan, number, self.access.work)
+        known = execution.bytes_to_read
+        source = InputFiles(execution, content.size if known is None else known, rejected.size)
+        found = await find_input_row(self.files, source, plan, number, self.access.work)
         return await explain_input(self.access, plan, data, found)
 
 

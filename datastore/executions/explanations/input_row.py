@@ -16,7 +16,7 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.files import errors_key, read_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
 from penstock.datastore.formulas.threads import run_in_formula_thread
-from penstock.datastore.objects.chunks import regroup_blocks
+from penstock.datastore.objects.chunks import regroup_blocks, require_size
 from penstock.datastore.objects.port import Files
 from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
 from penstock.transform.header import BLANK, FileForm, columns_by_heading, read_header
@@ -36,17 +36,25 @@ class InputRow(NamedTuple):
     entries: dict[str, object]
 
 
+class InputFiles(NamedTuple):
+    """The files of an execution: the bytes of its input, as CSV, and of its rejected rows."""
+
+    execution: Execution
+    data: int
+    rejected: int
+
+
 async def find_input_row(
-    files: Files, execution: Execution, plan: TransformPlan, number: int, work: WorkAccount
+    files: Files, source: InputFiles, plan: TransformPlan, number: int, work: WorkAccount
 ) -> InputRow:
     """Find the input row of the output row with a number; NotFound if the files are gone.
 
     A file is read up to the row, and the processor time of that is owed.
     """
-    rejected = await read_rejected(files, execution)
-    data = files.read(read_key(execution))
+    rejected = await read_rejected(files, source)
+    data = require_size(files.read(read_key(source.execution)), source.data)
     found: InputRow | None
-    if execution.mode is ExecutionMode.INLINE:
+    if source.execution.mode is ExecutionMode.INLINE:
         text = b"".join([chunk async for chunk in data])
         found = await run_in_formula_thread(partial(_find_object, text, plan, rejected, number))
     else:
@@ -57,14 +65,15 @@ async def find_input_row(
     return found
 
 
-async def read_rejected(files: Files, execution: Execution) -> frozenset[int]:
+async def read_rejected(files: Files, source: InputFiles) -> frozenset[int]:
     """The numbers of the rejected rows of an execution's input."""
     splitter, found = RecordSplitter(MAX_ERROR), set[int]()
 
     def read(block: bytes) -> None:
         found.update(_row_numbers(splitter.feed(block)))
 
-    async for block in regroup_blocks(files.read(errors_key(execution)), BLOCK):
+    content = require_size(files.read(errors_key(source.execution)), source.rejected)
+    async for block in regroup_blocks(content, BLOCK):
         await run_in_formula_thread(partial(read, block))
     return frozenset(found | {*_row_numbers(splitter.finish())})
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from penstock.datastore.datasets.table_cache import DamagedFile, DatasetTables
+from penstock.datastore.datasets.table_cache import DatasetTables, MissingFile
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.executions.failure_codes import FailureCode
 from penstock.datastore.executions.files import ingest_key, input_key
@@ -99,9 +99,12 @@ async def find_datasets(table: Table, plan: TransformPlan) -> Mapping[str, Refer
 async def load_rows(
     datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTables
 ) -> Mapping[str, KeyedRows]:
-    """The rows of the datasets, by the same identities; raises InputRefused if a file is gone."""
+    """The rows of the datasets, by the same identities.
+
+    Raises InputRefused if a file is gone, and Unavailable where the store gives another one.
+    """
     reading = (tables.rows(files, one) for one in datasets.values())
     try:
         return dict(zip(datasets, await gather(*reading), strict=True))
-    except DamagedFile as damaged:
-        raise InputRefused(FailureCode.DATASET_GONE, damaged.message) from None
+    except MissingFile as missing:
+        raise InputRefused(FailureCode.DATASET_GONE, missing.message) from None

@@ -46,6 +46,7 @@ from penstock.datastore.executions.removal import delete_orphaned_files
 from penstock.datastore.executions.workers.row_engine import EngineStep, RowTask, run_transform
 from penstock.datastore.executions.workers.worker import ExecutionWorker
 from penstock.datastore.formulas.threads import run_in_formula_thread
+from penstock.datastore.objects.chunks import read_exactly
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord
 from penstock.formula.core.errors import FormulaCode
@@ -141,18 +142,18 @@ class ReadInlineOutput:
         found = [await self.files.stat(key) for key in keys]
         if plan is None or found[0] is None:
             return None
-        size = sum(stat.size for stat in found if stat is not None)
+        size = sum(sizes := [0 if stat is None else stat.size for stat in found])
         if size > MAX_RESULT_BYTES:
             raise LimitExceeded("bytes of results in an answer", MAX_RESULT_BYTES, size)
         async with self._turns:
             pay = self.access.work.owe if execution.id in self.ran else self.access.work.spend_more
             pay(file_units(size))
-            wrong, *output = [await self._read_file(key) for key in keys]
+            wrong, *output = [
+                await read_exactly(self.files.read(key), one)
+                for key, one in zip(keys, sizes, strict=True)
+            ]
             parse = partial(parse_results, plan, wrong, b"".join(output))
             return await run_in_formula_thread(parse)
-
-    async def _read_file(self, key: str) -> bytes:
-        return b"".join([chunk async for chunk in self.files.read(key)])
 
 
 def parse_results(plan: TransformPlan, wrong: bytes, output: bytes) -> InlineOutput:

@@ -51,12 +51,12 @@ from penstock.datastore.input_files.write_table import ConvertedInput
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.output_pieces import OutputCuts
 from penstock.datastore.kept_rows.parquet_output import ParquetOutput
-from penstock.datastore.kept_rows.part_files import PartFiles
+from penstock.datastore.kept_rows.part_files import DamagedRows, PartFiles
 from penstock.datastore.kept_rows.part_list import RowsMoved
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.replaced_rows import ReplacedRows
 from penstock.datastore.kept_rows.write_part import PartOfOutput, PartWriter, unnumbered_part
-from penstock.datastore.objects.port import Files, Stat
+from penstock.datastore.objects.port import Files, Stat, StoredFile
 from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.layout import EXECUTION_RESULT
@@ -140,6 +140,8 @@ class ExecutionRunner:
         """
         try:
             await self._run_to_end()
+        except DamagedRows as damaged:
+            raise Unavailable(damaged.message) from None
         except (LimitExceeded, IllegalState) as error:
             # What the rows or a file take, or hold, is more than they may.
             await self._fail(str(error.code), str(error))
@@ -194,9 +196,16 @@ class ExecutionRunner:
             f"The result was copied from the execution {known_as}, which read the same input with "
             "the same formulas."
         )
-        await self._write_parquet(plan)
+        await self._write_parquet(plan, await self._find_output())
         facts = _EndFacts(digest, message=message, copied_from=done.id)
         await self._end(ExecutionState.SUCCESS, facts)
+
+    async def _find_output(self) -> StoredFile:
+        key = output_key(self.execution)
+        stat = await self.files.stat(key)
+        if stat is None:
+            raise Unavailable("The store of files lost the output that was copied.")
+        return StoredFile(key, stat.size)
 
     async def _convert_input(self, content: Stat) -> None:
         """Make CSV of an input of another kind; raises InputRefused if it cannot be read."""
@@ -251,8 +260,9 @@ class ExecutionRunner:
         if ending.succeeded:
             await output.publish()
             self.result_bytes += output.size
-            await self._write_parquet(plan)
-            await self._end_in_success(plan, digest)
+            stored = StoredFile(output_key(self.execution), output.size)
+            await self._write_parquet(plan, stored)
+            await self._end_in_success(plan, stored, digest)
         else:
             problem = ending.refusal or TransformProblem(
                 0, "", FailureCode.ALL_ROWS_FAILED, "No row could be used."
@@ -260,24 +270,24 @@ class ExecutionRunner:
             where = f"Row {problem.row}: " if problem.row else ""
             await self._fail(problem.code, where + problem.message)
 
-    async def _write_parquet(self, plan: TransformPlan) -> None:
+    async def _write_parquet(self, plan: TransformPlan, output: StoredFile) -> None:
         """Write the output as Parquet too, if its creator asked for that."""
         one = self.execution
         if one.output_format is OutputFormat.PARQUET:
             writer = ParquetOutput(self.part_files.engine, self.files)
-            size = await writer.write(plan, output_key(one), parquet_key(one), one.created_by)
+            size = await writer.write(plan, output, parquet_key(one), one.created_by)
             self.result_bytes = (self.result_bytes or 0) + size
 
-    async def _end_in_success(self, plan: TransformPlan, digest: str) -> None:
+    async def _end_in_success(self, plan: TransformPlan, output: StoredFile, digest: str) -> None:
         """End in success, together with the rows or the dataset that the pipeline writes."""
         if plan.sink is not None:
-            await self._end_with_dataset(plan, plan.sink, digest)
+            await self._end_with_dataset(plan, plan.sink, output, digest)
             return
         if plan.rows is None:
             await self._end(ExecutionState.SUCCESS, _EndFacts(digest))
             return
         try:
-            made = await self._write_parts(plan, plan.rows)
+            made = await self._write_parts(plan, plan.rows, output)
             at = self.clock.timestamp()
             parts = [unnumbered_part(one, plan, plan.rows, at) for one in made]
             await self._add_parts(plan.rows, parts, digest)
@@ -285,7 +295,7 @@ class ExecutionRunner:
             await self._fail(refused.problem.code, refused.problem.message)
 
     async def _write_parts(
-        self, plan: TransformPlan, identity: RowIdentity
+        self, plan: TransformPlan, identity: RowIdentity, output: StoredFile
     ) -> Sequence[PartOfOutput]:
         """Write the files of the rows: on the machines of a cluster, or else here."""
         one = self.execution
@@ -294,10 +304,12 @@ class ExecutionRunner:
             if made := await self.engine.write_parts(self.files, self.part_files.engine, written):
                 return made
         writer = PartWriter(self.part_files.engine, self.files, self.clock)
-        key, user = output_key(one), one.created_by
-        return [await writer.write_output(rows_origin(one), plan, identity, key, user)]
+        origin, user = rows_origin(one), one.created_by
+        return [await writer.write_output(origin, plan, identity, output, user)]
 
-    async def _end_with_dataset(self, plan: TransformPlan, sink: DatasetSink, digest: str) -> None:
+    async def _end_with_dataset(
+        self, plan: TransformPlan, sink: DatasetSink, output: StoredFile, digest: str
+    ) -> None:
         """End in success with the next version of a dataset."""
         final = self._final(ExecutionState.SUCCESS, _EndFacts(digest))
 
@@ -306,7 +318,7 @@ class ExecutionRunner:
             return self._claims.end_writes(self.execution, made)
 
         try:
-            await self.dataset_output.write(self.execution, plan, sink, end_writes)
+            await self.dataset_output.write(self.execution, plan, sink, output, end_writes)
         except InputRefused as refused:
             await self._fail(refused.problem.code, refused.problem.message)
         else:

@@ -17,9 +17,9 @@ from penstock.datastore.datasets.large_files import ContentStream
 from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, QuotaExceeded
 from penstock.datastore.executions.failure_codes import FailureCode
-from penstock.datastore.executions.files import output_key
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.chunks import require_size
+from penstock.datastore.objects.port import Files, StoredFile
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset, ValueType
 from penstock.datastore.resources.writing.writer import ResourceWriter
@@ -48,6 +48,7 @@ class DatasetOutput:
         execution: Execution,
         plan: TransformPlan,
         sink: DatasetSink,
+        output: StoredFile,
         end: Callable[[ReferenceDataset], Sequence[Write]],
     ) -> None:
         """Make the output the next version, together with the writes that end the execution.
@@ -56,7 +57,9 @@ class DatasetOutput:
         """
         access = self._access_of(execution, sink)
         with scratch_folder("output") as folder:
-            brought = await self._read_output(access, execution, _content_of(plan, sink), folder)
+            brought = await self._read_output(
+                access, execution.created_by, _content_of(plan, sink), output, folder
+            )
             await self._write_version(access, sink.id, brought, end)
 
     async def _write_version(
@@ -81,18 +84,24 @@ class DatasetOutput:
             raise InputRefused(exceeded.code, str(exceeded)) from None
 
     async def _read_output(
-        self, access: Access, execution: Execution, content: DatasetContent, folder: Path
+        self,
+        access: Access,
+        user: str,
+        content: DatasetContent,
+        output: StoredFile,
+        folder: Path,
     ) -> CheckedContent:
         """Check the output; one that is too large for the memory gets an index.
 
-        The creator of the execution owes the time of the index, also where it is made in vain.
+        The user owes the time of the index, also where it is made in vain.
         """
         if dataset_problems(content):  # The check of the whole dataset reports these.
             return CheckedContent(content, [], None)
         stream = ContentStream(access, folder, self.limits, _follow_nothing)
         debts = WorkDebts(self.table, self.clock)
-        async with debts.charge_while(execution.created_by, lambda: stream.seconds):
-            return await stream.check(content, self.files.read(output_key(execution)))
+        async with debts.charge_while(user, lambda: stream.seconds):
+            made = require_size(self.files.read(output.key), output.size)
+            return await stream.check(content, made)
 
     def _access_of(self, execution: Execution, sink: DatasetSink) -> Access:
         """The creator's access to the dataset, as it was when the execution was started."""

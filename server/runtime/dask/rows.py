@@ -94,7 +94,11 @@ class SpreadRows:
         execution = self.written.execution
         with self.engine.scratch_files(*(f".{n}.parquet" for n in range(count))) as paths:
             for number, path in enumerate(paths):
-                await copy_to_disk(self.files, staged_rows_key(execution, number, KEYS), path)
+                key = staged_rows_key(execution, number, KEYS)
+                stat = await self.files.stat(key)
+                if stat is None:
+                    raise NotFound("A file of a machine is gone.")
+                await copy_to_disk(self.files, key, path, stat.size)
             check = partial(require_unique_keys, files=paths)
             await self.engine.write(check, execution.created_by)
 

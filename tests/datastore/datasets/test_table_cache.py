@@ -9,8 +9,13 @@ import pytest
 
 from penstock.datastore.access.work import load_units
 from penstock.datastore.datasets.files import key_of_file
-from penstock.datastore.datasets.table_cache import MAX_LOADS, DatasetTableCache, PaidTables
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.datasets.table_cache import (
+    MAX_LOADS,
+    DamagedFile,
+    DatasetTableCache,
+    MissingFile,
+    PaidTables,
+)
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from tests.datastore.datasets.sample_datasets import lookup_dataset, update_dataset
@@ -72,10 +77,10 @@ async def test_a_file_that_was_tampered_with_or_lost_is_not_used(store: Store) -
         yield b"k,v\ngas,9.99\n"
 
     await store.files.write(key_of_file(made), chunks(), content_type="text/csv")
-    with pytest.raises(Unavailable, match="version 1 of 'fuels' is damaged"):
+    with pytest.raises(DamagedFile, match="version 1 of 'fuels' is damaged"):
         await DatasetTableCache().rows(store.files, made)
     await store.files.delete(key_of_file(made))
-    with pytest.raises(Unavailable, match="is damaged"):
+    with pytest.raises(MissingFile, match="version 1 of 'fuels' is missing"):
         await DatasetTableCache().rows(store.files, made)
     assert await store.open_session(SUPER).dataset_files.download(made, 60) is None
 

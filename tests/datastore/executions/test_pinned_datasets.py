@@ -2,12 +2,14 @@
 
 from base64 import urlsafe_b64decode
 from dataclasses import replace
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 import pytest
 
+from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded
 from penstock.datastore.executions.create import ExecutionRequest
@@ -38,7 +40,15 @@ from tests.datastore.executions.sample_executions import (
     ready_execution,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, create_groups, on_sqlite
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    SUPER,
+    USA,
+    Watch,
+    create_groups,
+    on_sqlite,
+)
 
 INPUT = b"fuel\ngas\noil\nair\n"
 OUTPUT = b"y\r\n27.5\r\n44\r\n"
@@ -121,13 +131,34 @@ async def test_a_dataset_that_is_deleted_ends_what_was_begun_with_a_code(store: 
 
 
 @on_sqlite
-async def test_a_file_that_is_gone_or_damaged_ends_it_likewise(store: Store) -> None:
+async def test_a_file_that_is_gone_ends_it_likewise(store: Store) -> None:
     made = await begin_execution(store, await lookup_pipeline(store))
-    fuels = await dataset_of(store, made)
-    await put_file(store.files, f"datasets/{fuels.id}/{fuels.content.file}.csv", b"k,v\ngas,9\n")
+    await store.files.delete(key_of_file(await dataset_of(store, made)))
     over = await run_to_end(store, made)
     assert (over.state, over.code) == ("failed", "DATASET_GONE")
-    assert over.message == "The file of version 1 of 'fuels' is damaged."
+    assert over.message == "The file of version 1 of 'fuels' is missing."
+
+
+@pytest.mark.parametrize("wrong", [b"k,v\ngas,9.9\noil,4\n", b"k,v\ngas,9\n"])
+async def test_a_file_that_the_store_gives_wrongly_once_is_read_again(
+    store: Store, watch: Watch, wrong: bytes
+) -> None:
+    made = await begin_execution(store, await lookup_pipeline(store))
+    key = key_of_file(await dataset_of(store, made))
+    right = await read_content(store.files, key)
+    assert right is not None
+    await put_file(store.files, key, wrong)
+    waiting = await run_to_end(store, made)
+    assert (waiting.state, waiting.attempts) == ("in_progress", 1)
+    assert waiting.message == (
+        "The last attempt failed: The file of version 1 of 'fuels' is damaged."
+    )
+    await put_file(store.files, key, right)
+    watch.move(timedelta(seconds=3))
+    assert await store.execution_worker("w").run_one()
+    over = await current_execution(store, made)
+    assert (over.state, over.attempts) == ("success", 2)
+    assert await read_content(store.files, output_key(over)) == OUTPUT
 
 
 @on_sqlite

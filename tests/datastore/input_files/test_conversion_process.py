@@ -151,11 +151,12 @@ async def test_a_conversion_that_is_cancelled_ends_its_process(
         used.append(one)
         return convert_file(one, endless_order(Path(order.folder)))
 
-    await store.files.write("in", stream(parquet_file(PARQUET)), content_type="text/csv")
+    data = parquet_file(PARQUET)
+    await store.files.write("in", stream(data), content_type="text/csv")
     conversion = InputConversion(store.files, 1_000, store.work_debts)
     with monkeypatch.context() as endless:
         endless.setattr(Converter, "convert", convert_endless)
-        running = asyncio.create_task(conversion.convert("in", "out", "eve"))
+        running = asyncio.create_task(conversion.convert("in", "out", "eve", len(data)))
         await until(lambda: used)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -163,7 +164,7 @@ async def test_a_conversion_that_is_cancelled_ends_its_process(
     await until(lambda: not is_running(used[0]._process.pid))
     assert await read_content(store.files, "out") is None
     # The one thread of this user is free again.
-    assert await conversion.convert("in", "out", "eve") is not None
+    assert await conversion.convert("in", "out", "eve", len(data)) is not None
 
 
 async def test_a_conversion_ends_with_the_worker_also_if_that_is_killed(tmp_path: Path) -> None:

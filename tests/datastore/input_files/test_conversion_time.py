@@ -121,9 +121,10 @@ async def test_what_a_conversion_takes_is_owed_while_it_runs(
 ) -> None:
     monkeypatch.setattr(work_debts, "CHARGE_SECONDS", 0.01)
     monkeypatch.setattr(convert, "packed_units", lambda _: 0)
-    await store.files.write("in", stream(parquet_file(LONG)), content_type="text/csv")
+    data = parquet_file(LONG)
+    await store.files.write("in", stream(data), content_type="text/csv")
     conversion = InputConversion(store.files, 10**9, store.work_debts)
-    converting = asyncio.create_task(conversion.convert("in", "out", "eve"))
+    converting = asyncio.create_task(conversion.convert("in", "out", "eve", len(data)))
     debts = list[Charges]()
 
     async def is_charged() -> bool:
@@ -153,13 +154,16 @@ async def test_one_user_leaves_a_thread_to_others(
 
     convert_file = Converter.convert
     monkeypatch.setattr(Converter, "convert", wait)
-    await store.files.write("in", stream(excel_data()), content_type="text/csv")
-    await store.files.write("gz", stream(gzip.compress(b"a\n1\n")), content_type="text/csv")
+    book, packed = excel_data(), gzip.compress(b"a\n1\n")
+    await store.files.write("in", stream(book), content_type="text/csv")
+    await store.files.write("gz", stream(packed), content_type="text/csv")
     conversion = InputConversion(store.files, 1_000, store.work_debts)
-    held = [asyncio.create_task(conversion.convert("in", f"out{n}", "eve")) for n in range(2)]
+    held = [
+        asyncio.create_task(conversion.convert("in", f"out{n}", "eve", len(book))) for n in range(2)
+    ]
     try:
         await until(lambda: begun.acquire(blocking=False))
-        assert await conversion.convert("gz", "out", "nora") is not None
+        assert await conversion.convert("gz", "out", "nora", len(packed)) is not None
         assert not begun.acquire(blocking=False)
     finally:
         end.set()

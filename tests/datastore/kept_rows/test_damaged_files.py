@@ -16,6 +16,7 @@ from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.merge_parts import PartMerger
 from penstock.datastore.kept_rows.part_files import PartFiles, copy_parts, copy_to_disk
 from penstock.datastore.kept_rows.part_list import read_parts
+from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.write_part import PARQUET
 from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.records import Pipeline
@@ -57,17 +58,17 @@ async def test_a_damaged_file_is_unreadable_and_nothing_of_it_is_said(
         assert str(engine.folder) not in record.message + caught.value.message
 
 
-async def change_file(store: Store, file: str) -> None:
+async def change_file(store: Store, part: RowsPart) -> None:
     """Put another value into each row of a stored file, which stays whole."""
     engine = RowsEngine()
     with engine.scratch_files(".parquet", ".changed") as (path, changed):
-        await copy_to_disk(store.files, file, path)
+        await copy_to_disk(store.files, part.file, path, part.file_size)
         sql = (
             f"COPY (SELECT * REPLACE ('9' AS kwh) FROM read_parquet({quote_text(str(path))})) "
             f"TO {quote_text(str(changed))} (FORMAT parquet)"
         )
         await engine.read(lambda connection: connection.execute(sql), WorkPayer("ann"))
-        await store.files.write(file, read_local(changed), content_type=PARQUET)
+        await store.files.write(part.file, read_local(changed), content_type=PARQUET)
 
 
 def with_empty_cache(store: Store) -> Store:
@@ -88,7 +89,7 @@ async def test_a_whole_file_with_another_value_is_unreadable(
     await run_file(store, pipeline, a=1)
     (part,) = parts = await read_parts(store.table, pipeline.id)
     content = await read_content(store.files, part.file)
-    await change_file(store, part.file)
+    await change_file(store, part)
     fresh = with_empty_cache(store)
     withdrawals = fresh.open_session(ANN).row_withdrawals
     await require_unreadable(
@@ -146,7 +147,7 @@ async def test_a_file_that_is_another_keeps_no_other_pipeline_from_being_merged(
         return [pipeline.id, other.id]
 
     monkeypatch.setattr(merge_parts, "pipelines_to_merge", both)
-    await change_file(store, (await read_parts(store.table, pipeline.id))[0].file)
+    await change_file(store, (await read_parts(store.table, pipeline.id))[0])
     await require_unreadable({"merge": merger(store).merge_all})
     for id, files in ((pipeline.id, 2), (other.id, 1)):
         assert len({part.file for part in await read_parts(store.table, id)}) == files

@@ -185,12 +185,12 @@ async def test_files_of_every_level_have_the_types_that_other_engines_are_told(
     parts = await read_parts(store.table, pipeline.id)
     sql = write_statements(ExternalEngine.SPARK, "plants", "/lake", pipeline.id, parts)
     told = dict(re.findall(r"^  `(\w+)` (\w+)", sql, re.MULTILINE))
-    keys = await store.files.list(rows_folder(pipeline.id))
-    assert len(keys) == 9 + 1 + 4
+    files = await store.files.list_entries(rows_folder(pipeline.id))
+    assert len(files) == 9 + 1 + 4
     with duckdb.connect(":memory:") as connection:
-        for n, key in enumerate(keys):
+        for n, file in enumerate(files):
             path = tmp_path / f"{n}.parquet"
-            await copy_to_disk(store.files, key, path)
+            await copy_to_disk(store.files, file.key, path, file.size)
             query = "SELECT name, type FROM parquet_schema($path) WHERE type IS NOT NULL"
             stored = dict(connection.execute(query, {"path": str(path)}).fetchall())
             assert {name: PHYSICAL[type] for name, type in told.items() if name in stored} == {

@@ -201,10 +201,10 @@ async def read_files(store: Store, pipeline: Pipeline) -> list[list[str]]:
     """The plants of each file, in the order in which they lie there."""
     parts = await read_parts(store.table, pipeline.id)
     found = []
-    for file in dict.fromkeys(part.file for part in parts):
+    for file, size in {part.file: part.file_size for part in parts}.items():
         with TemporaryDirectory() as folder:
             local = Path(folder) / "one.parquet"
-            await copy_to_disk(store.files, file, local)
+            await copy_to_disk(store.files, file, local, size)
             sql = "SELECT plant FROM read_parquet($file)"
             rows = duckdb.connect().execute(sql, {"file": str(local)}).fetchall()
         found.append([plant for (plant,) in rows])

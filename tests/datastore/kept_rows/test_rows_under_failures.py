@@ -153,7 +153,7 @@ async def test_a_copy_that_fails_leaves_nothing_on_the_disk(files: Files, tmp_pa
     with pytest.raises(Unavailable):
         await copy_to_disk(files, "results/one", tmp_path / "one.parquet", size=5)
     with pytest.raises(NotFound):
-        await copy_to_disk(files, "results/two", tmp_path / "two.parquet")
+        await copy_to_disk(files, "results/two", tmp_path / "two.parquet", size=4)
     assert list_files(tmp_path) == []
     await copy_to_disk(files, "results/one", tmp_path / "one.parquet", size=4)
     assert list_files(tmp_path) == ["one.parquet"]
