@@ -23,12 +23,9 @@ from graphql import (
     KnownArgumentNamesRule,
     ValuesOfCorrectTypeRule,
     parse,
-    specified_rules,
     validate,
 )
 from strawberry import Schema
-from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
-from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
 from penstock.datastore.errors import ErrorCode
 from penstock.graphql_jit import CompiledOperation, PlanRoom
@@ -44,6 +41,7 @@ from penstock.schema.engine.limits import (
     measure_operations,
     rejection_error,
 )
+from penstock.schema.engine.validation import find_faults
 
 _DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.ASCII)
 
@@ -148,7 +146,6 @@ def _digest_of_text(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-_RULES: Final = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
 _SUGGESTING_RULES: Final = (
     FieldsOnCorrectTypeRule,
     KnownArgumentNamesRule,
@@ -289,7 +286,7 @@ class DocumentCache:
         except GraphQLError as error:
             return ParsedDocument(text, errors=(format_request_error(error),))
         most = self._limits.errors
-        found = validate(self._schema, ast, _RULES, most, hide_suggestions=True)
+        found = find_faults(self._schema, ast, most)
         if found:
             errors = self._suggest_names(ast, found[:most])
             return ParsedDocument(text, errors=tuple(map(format_request_error, errors)))
