@@ -1,24 +1,27 @@
-import { Component, lazy, type ReactNode, Suspense } from "react";
+import { Component, type ReactNode } from "react";
 import { Route, Switch, useLocation } from "wouter";
 import { Empty, Loading, Problem } from "../parts/state";
+import { fetchLater } from "./fetchLater";
 import type { Settings } from "./settings";
 import { Shell } from "./Shell";
 
-const Catalogue = lazy(() => import("../screens/catalogue/Catalogue"));
-const Pipeline = lazy(() => import("../screens/pipeline/Pipeline"));
-const Rows = lazy(() => import("../screens/rows/Rows"));
-const RunFile = lazy(() => import("../screens/run-file/RunFile"));
-const Executions = lazy(() => import("../screens/executions/Executions"));
-const Execution = lazy(() => import("../screens/execution/Execution"));
-const Calculation = lazy(() => import("../screens/calculation/Calculation"));
-const Dataset = lazy(() => import("../screens/dataset/Dataset"));
-const Metric = lazy(() => import("../screens/metric/Metric"));
-const Editor = lazy(() => import("../screens/editor/Editor"));
-const Groups = lazy(() => import("../screens/groups/Groups"));
-const Manifests = lazy(() => import("../screens/manifest/Manifests"));
-const Sensors = lazy(() => import("../screens/sensors/Sensors"));
-const Audio = lazy(() => import("../screens/audio/Audio"));
-const System = lazy(() => import("../screens/system/System"));
+const LOADING = <Loading what="the screen" />;
+
+const Catalogue = fetchLater(() => import("../screens/catalogue/Catalogue"), LOADING);
+const Pipeline = fetchLater(() => import("../screens/pipeline/Pipeline"), LOADING);
+const Rows = fetchLater(() => import("../screens/rows/Rows"), LOADING);
+const RunFile = fetchLater(() => import("../screens/run-file/RunFile"), LOADING);
+const Executions = fetchLater(() => import("../screens/executions/Executions"), LOADING);
+const Execution = fetchLater(() => import("../screens/execution/Execution"), LOADING);
+const Calculation = fetchLater(() => import("../screens/calculation/Calculation"), LOADING);
+const Dataset = fetchLater(() => import("../screens/dataset/Dataset"), LOADING);
+const Metric = fetchLater(() => import("../screens/metric/Metric"), LOADING);
+const Editor = fetchLater(() => import("../screens/editor/Editor"), LOADING);
+const Groups = fetchLater(() => import("../screens/groups/Groups"), LOADING);
+const Manifests = fetchLater(() => import("../screens/manifest/Manifests"), LOADING);
+const Sensors = fetchLater(() => import("../screens/sensors/Sensors"), LOADING);
+const Audio = fetchLater(() => import("../screens/audio/Audio"), LOADING);
+const System = fetchLater(() => import("../screens/system/System"), LOADING);
 
 /** The screens by their paths. */
 function paths(): readonly (readonly [string, (id: string) => ReactNode])[] {
@@ -62,22 +65,20 @@ export function Screens({ settings, onSignOut, onCaller }: ScreensProps) {
   return (
     <Shell settings={settings} onSignOut={onSignOut} onCaller={onCaller}>
       <ScreenBoundary key={location}>
-        <Suspense fallback={<Loading what="the screen" />}>
-          <Switch>
-            {paths().map(([path, screen]) => (
-              <Route key={path} path={path}>
-                {(parameters: Record<string, string | undefined>) =>
-                  screen(decodeURIComponent(parameters["id"] ?? ""))
-                }
-              </Route>
-            ))}
-            <Route>
-              <Empty title="There is no such screen" isScreen>
-                <p>The places beside this one lead to all that there are.</p>
-              </Empty>
+        <Switch>
+          {paths().map(([path, screen]) => (
+            <Route key={path} path={path}>
+              {(parameters: Record<string, string | undefined>) =>
+                screen(decodeURIComponent(parameters["id"] ?? ""))
+              }
             </Route>
-          </Switch>
-        </Suspense>
+          ))}
+          <Route>
+            <Empty title="There is no such screen" isScreen>
+              <p>The places beside this one lead to all that there are.</p>
+            </Empty>
+          </Route>
+        </Switch>
       </ScreenBoundary>
     </Shell>
   );

@@ -14,7 +14,7 @@ import {
   Workflow,
   X,
 } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Viewer } from "../graphql/generated/shell";
 import { useKeptFocus } from "../parts/focus";
@@ -22,6 +22,7 @@ import { useScrollSigns } from "./scrollSigns";
 import { formatName } from "../parts/format";
 import { dismissAnnouncement, useAnnouncement } from "./announcement";
 import { useIsLost } from "./connection";
+import { fetchLater } from "./fetchLater";
 import { usePlayQueue } from "./playQueue";
 import { useAnswer, useServices } from "./queries";
 import type { Settings } from "./settings";
@@ -107,16 +108,12 @@ export function Shell({ settings, onSignOut, onCaller, children }: ShellProps) {
   );
 }
 
-const Player = lazy(() => import("../parts/Player"));
+const Player = fetchLater(() => import("../parts/Player"), null);
 
 /** The player, once there is something to play; it goes on over all screens. */
 function PlayerPlace() {
   if (usePlayQueue().tracks.length === 0) return null;
-  return (
-    <Suspense>
-      <Player />
-    </Suspense>
-  );
+  return <Player />;
 }
 
 function Places() {

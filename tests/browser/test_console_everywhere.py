@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from tests.browser.console import (
     path_of,
     paths_of_all_screens,
     pipeline_id,
+    push,
     sign_in,
 )
 from tests.install import skip_reason
@@ -237,6 +239,16 @@ async def test_a_slow_network_shows_words_and_then_the_screen(visit: Visit) -> N
     await expect(page.get_by_text("Loading the state of the system…")).to_be_visible()
     answers.release()
     await expect(page.get_by_text("Nothing is stuck.")).to_be_visible()
+    assert_quiet(visit)
+
+
+async def test_a_screen_is_there_as_soon_as_its_code_is(visit: Visit) -> None:
+    await visit.page.clock.install()
+    page = await sign_in(visit)
+    await visit.settle()
+    await page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
+    await push(visit, "/new/pipeline")
+    await expect(page.get_by_label("Name", exact=True)).to_be_visible()
     assert_quiet(visit)
 
 
