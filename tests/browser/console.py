@@ -123,6 +123,7 @@ async def go_to(visit: Visit, path: str) -> Page:
     """Go to another screen without a reload, which takes half a second and ends a typed session."""
     page = visit.page
     await push(visit, path)
+    await visit.settle()  # an expectation that fails at first waits longer than most answers take
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
     await expect(page.get_by_text(re.compile("^Loading"))).to_have_count(0)
     await visit.settle()
