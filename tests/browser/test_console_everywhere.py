@@ -81,14 +81,19 @@ async def test_every_screen_says_in_words_what_it_waits_for(visit: Visit) -> Non
     silent = []
     paths = await paths_of_all_screens(page)
     await page.add_init_script(ANSWER_NOTHING)
+    await load(visit, "/nowhere")
+    words = page.get_by_role("status").filter(has_text=re.compile(r"^\s*Loading [a-z ]+…$"))
     for path in paths:
         if path == "/nowhere":
             continue
-        await load(visit, path)
-        words = page.get_by_role("status").filter(has_text=re.compile(r"^\s*Loading [a-z ]+…$"))
+        await push(visit, path)
+        await visit.settle()
         await expect(words.first).to_be_visible()
         if await page.evaluate(WORDLESS):
             silent.append(path)
+        # What the next screen says is then its own.
+        await push(visit, "/nowhere")
+        await expect(words).to_have_count(0)
     assert silent == []
 
 
