@@ -102,6 +102,11 @@ async def test_a_file_whose_header_does_not_fit_is_not_sent(visit: Visit, tmp_pa
     await expect(alert).to_contain_text("The pipeline has no parameter “Amount”.")
     await expect(alert).to_contain_text("The column “Activity” is missing.")
     await expect(page.get_by_role("button", name=re.compile("^Run"))).to_have_count(0)
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    await page.get_by_label("File to run").set_input_files(empty)
+    await expect(alert).to_contain_text("The file is empty.")
+    await expect(page.get_by_role("button", name=re.compile("^Run"))).to_have_count(0)
     assert await ask(page, count, p=id) == before
     assert_quiet(visit)
 
@@ -345,6 +350,11 @@ async def test_a_pipeline_is_shared_with_a_group_and_no_longer(visit: Visit) -> 
 async def test_a_calculation_is_tried_out_and_explains_its_value(visit: Visit) -> None:
     page = await open_console(visit, "/calculations")
     await page.get_by_role("link", name="freight_emissions").click()
+    await expect(page.get_by_label("Distance (Miles)")).to_be_visible()
+    asked = len(visit.queries)
+    await page.get_by_role("button", name="Evaluate").click()
+    await expect(page.get_by_label("Distance (Miles)")).to_be_focused()
+    assert len(visit.queries) == asked  # what is required is not there
     await page.get_by_label("Distance (Miles)").fill("10")
     await page.get_by_label("Weight (Tonnes)").fill("2")
     await page.get_by_role("button", name="Evaluate").click()

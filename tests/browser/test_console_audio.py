@@ -411,12 +411,53 @@ async def test_a_smart_playlist_is_made_shown_before_and_changed(visit: Visit) -
     await press_on(page, "Show its tracks")
     await expect(page.get_by_text("This filter must have a condition.")).to_be_visible()
     await press_on(page, "Remove exception 1")
+    await assert_conditions_are_refused(page)
     await press_on(page, "Make the smart playlist")
     done = page.get_by_role("status", name="Done")
     await expect(done).to_have_text("The smart playlist Low and early is made.")
 
     await change_rule(page)
     assert_quiet(visit)
+
+
+LIMIT = "At most so many tracks"
+REFUSED = {
+    "Title begins with": ("low", "cannot be used together with titleContains"),
+    "Rating, lowest": ("6", "must be 0 to 5"),
+    "Rating, highest": ("5", "must not be below minRating"),
+    "Plays, fewest": ("-1", "must be 0 to 1000000000"),
+    "Played within days": ("0", "must be 1 to 36500"),
+    "Added within days": ("36501", "must be 1 to 36500"),
+    LIMIT: ("0", "must be 1 to 10000"),
+}
+"""Values that the server refuses, each at its field."""
+SMART = "{ playlists(first: 50) { nodes { name } } }"
+
+
+async def assert_conditions_are_refused(page: Page) -> None:
+    """Fill in wrong conditions: each says so at its field, and no playlist is made."""
+    before = await ask(page, SMART)
+    fields = page.get_by_role("region", name="Rule").locator("label")
+    make = page.get_by_role("button", name="Make the smart playlist")
+    for words, (value, _) in REFUSED.items():
+        if words != LIMIT:
+            choice = page.get_by_role("combobox", name="Condition", exact=True)
+            await choice.select_option(label=words)
+            await page.get_by_role("button", name="Add the condition").click()
+        await fields.filter(has_text=words).locator("input").fill(value)
+    await make.click()
+    for words, (_, refusal) in REFUSED.items():
+        await expect(fields.filter(has_text=words).locator(".wrong")).to_have_text(refusal)
+    assert await find_faults(page) == []
+    # An empty condition is not sent at all.
+    lowest = fields.filter(has_text="Rating, lowest").locator("input")
+    await lowest.fill("")
+    await make.click()
+    await expect(lowest).to_be_focused()
+    assert await ask(page, SMART) == before
+    for words in REFUSED.keys() - {LIMIT}:
+        await page.get_by_role("button", name=f"Remove {words}").click()
+    await fields.filter(has_text=LIMIT).locator("input").fill("1000")
 
 
 async def change_rule(page: Page) -> None:

@@ -30,6 +30,14 @@ DATASET = """{ referenceDatasetByName(name: "grid factors", group: "/usa") { ver
 NAMES = """{ referenceDatasets(group: "/usa", name: { startsWith: "grid" }) { nodes { name } } }"""
 LARGE_ROWS = 50_001
 """One more than a mutation takes."""
+REFUSED = {
+    "plant;factor\n": ["Its columns are separated by “;”; those of a dataset are by commas."],
+    "": ["The file is empty."],
+    "plant,,plant\n": ["Column 2 has no name.", "Two columns are named “plant”."],
+    ",".join(f"c{n}" for n in range(51)): ["It has more than 50 columns."],
+    "PK\3\4": ["It is Excel; a dataset is made of a CSV file."],
+}
+"""Files of which no dataset is made, and why."""
 
 
 async def choose_file(page: Page, folder: Path, text: str) -> None:
@@ -68,12 +76,14 @@ async def test_a_dataset_is_made_of_a_file_replaced_and_deleted(
 
 
 async def make_of_file(page: Page, folder: Path) -> dict[str, Any]:
-    """Save a new dataset after its file was wrong in two ways; return what is stored."""
+    """Save a new dataset after its file was wrong in many ways; return what is stored."""
     save = page.get_by_role("button", name="Save", exact=True)
     await expect(save).to_be_disabled()  # it begins with its file
-    await choose_file(page, folder, "plant;factor\n")
-    await expect(page.get_by_role("alert")).to_contain_text("those of a dataset are by commas")
-    await expect(save).to_be_disabled()
+    for text, refusal in REFUSED.items():
+        await choose_file(page, folder, text)
+        await expect(page.get_by_role("alert").get_by_role("listitem")).to_have_text(refusal)
+        await expect(save).to_be_disabled()
+    assert await ask(page, NAMES) == {"nodes": []}
     await choose_file(page, folder, "plant,factor\n007,0.5\n007,0.25\n")
     await expect(page.get_by_label("Type of plant")).to_have_value("STRING")
     await expect(page.get_by_label("Type of factor")).to_have_value("NUMBER")
