@@ -15,6 +15,8 @@ logger = logging.getLogger("penstock.graphql")
 
 _CODES: Final = frozenset(code.value for code in ErrorCode)
 
+REFUSED: Final = "AWS refused a request of the server, whose log says which."
+
 ERROR_PAGES: Final = "/errors"
 """The path below which the server has a page for each code."""
 
@@ -22,7 +24,6 @@ _DETAILS: Final = {
     code.value: {"retryable": code in RETRYABLE, "docUrl": f"{ERROR_PAGES}/{code.value}"}
     for code in ErrorCode
 }
-_REFUSED: Final = "AWS refused a request of the server, whose log says which."
 _MAX_MESSAGE: Final = 300
 # graphql-core repeats the input after these words, and texts of exceptions after the last ones.
 _ECHO: Final = re.compile(
@@ -106,7 +107,7 @@ def mask_internal_error(error: BaseException, request_id: str) -> FormattedError
     logger.error("unexpected exception", exc_info=error, extra={"request_id": request_id})
     if isinstance(error, RequestRefused) and not error.is_fault:
         wait: dict[str, object] = {"requestId": request_id, "retryAfter": error.retry_after}
-        return format_error(_REFUSED, ErrorCode.SERVICE_UNAVAILABLE, wait)
+        return format_error(REFUSED, ErrorCode.SERVICE_UNAVAILABLE, wait)
     return format_error(
         "Internal error", ErrorCode.INTERNAL_SERVER_ERROR, {"requestId": request_id}
     )

@@ -18,9 +18,11 @@ from penstock.datastore.errors import (
     PenstockError,
     RateLimited,
     TryAgain,
+    Unavailable,
 )
 from penstock.datastore.request_threads import run_in_request_thread
 from penstock.schema.core.scalars import encode_json
+from penstock.server.edge.response import HttpProblem
 
 API_VERSION: Final = "1.16.1"
 
@@ -81,6 +83,14 @@ class SubsonicError(Exception):
             status=busy if of_file else 200,
             retry_after=error.retry_after,
         )
+
+    @classmethod
+    def of_problem(cls, problem: HttpProblem, *, of_file: bool) -> "SubsonicError":
+        """Answer with an unexpected exception, which the log has."""
+        wait = problem.error["extensions"].get("retryAfter")
+        if wait is None:
+            return cls(SubsonicCode.GENERIC, "Internal error.")
+        return cls.of(Unavailable(problem.error["message"], wait), of_file=of_file)
 
 
 def _code_of(error: PenstockError) -> SubsonicCode:

@@ -133,8 +133,8 @@ class OpenSubsonicApp:
         except HttpProblem as problem:
             failure = SubsonicError(SubsonicCode.GENERIC, problem.error["message"])
         except Exception as error:
-            internal_problem(error, request_id_of(request_headers(request.scope)))
-            failure = SubsonicError(SubsonicCode.GENERIC, "Internal error.")
+            fault = internal_problem(error, request_id_of(request_headers(request.scope)))
+            failure = SubsonicError.of_problem(fault, of_file=name in FILE_CALLS)
         return error_response(failure, as_json=as_json)
 
     async def _read_parameters(self, request: Request) -> Parameters:

@@ -9,8 +9,9 @@ from typing import Any, Final, NoReturn
 
 from starlette.types import Receive, Scope, Send
 
-from penstock.datastore.errors import NotAuthenticated, PenstockError
+from penstock.datastore.errors import NotAuthenticated, PenstockError, RequestRefused
 from penstock.datastore.roles import Caller
+from penstock.schema.core.errors import REFUSED
 from penstock.schema.engine.limits import MeasuredOperation
 from penstock.server.auth.tokens import Authentication
 from penstock.server.connections.websocket_guard import WebSocketGuard, guard_of
@@ -235,6 +236,8 @@ def _closing_for(error: Exception) -> CloseRequest:
             return CloseRequest(CloseCode.TRY_AGAIN_LATER, error.message)
         case _:
             logger.error("unexpected exception in a connection", exc_info=error)
+            if isinstance(error, RequestRefused) and not error.is_fault:
+                return CloseRequest(CloseCode.TRY_AGAIN_LATER, REFUSED)
             return CloseRequest(CloseCode.INTERNAL_ERROR, "Internal error")
 
 

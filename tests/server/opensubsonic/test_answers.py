@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.datastore.errors import RequestRefused
 from penstock.datastore.store import Store
 from penstock.server.edge.rate_limit import CallerAccount
+from penstock.server.edge.response import internal_problem
 from penstock.server.opensubsonic import app
-from penstock.server.opensubsonic.answers import encode_xml, measure_answer
+from penstock.server.opensubsonic.answers import SubsonicError, encode_xml, measure_answer
 from tests.datastore.audio.sample_library import ANN, add, listener
 from tests.server.opensubsonic.players import NAMESPACE, Player, as_xml_shows, read_xml
 from tests.server.opensubsonic.test_browsing import artists_of
@@ -62,6 +64,21 @@ def test_any_text_is_written_as_well_formed_xml(text: str) -> None:
     assert root.get("name") == kept
     first, second = root.findall(f"{NAMESPACE}child")
     assert (first.text or "", second.text or "") == (kept, kept) or "\r" in text
+
+
+@pytest.mark.parametrize(
+    ("refused", "shown"),
+    [
+        ("AccessDenied", ("AWS refused a request of the server, whose log says which.", 503, 10)),
+        ("ValidationException", ("Internal error.", 200, None)),
+    ],
+)
+def test_a_file_that_aws_refuses_the_server_may_be_had_later(
+    refused: str, shown: tuple[str, int, int | None]
+) -> None:
+    problem = internal_problem(RequestRefused("GetObject", refused, "secret words"), "r-1")
+    failure = SubsonicError.of_problem(problem, of_file=True)
+    assert (failure.message, failure.status, failure.retry_after) == shown
 
 
 def test_an_answer_is_measured_until_it_is_too_large() -> None:

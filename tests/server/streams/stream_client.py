@@ -11,7 +11,13 @@ from typing import Any
 import strawberry
 from starlette.types import ASGIApp, Message
 
-from penstock.datastore.errors import NotAuthenticated, NotFound, PenstockError, Unavailable
+from penstock.datastore.errors import (
+    NotAuthenticated,
+    NotFound,
+    PenstockError,
+    RequestRefused,
+    Unavailable,
+)
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.instrumentation import Units
 from penstock.schema.engine.engine import GraphQLEngine
@@ -194,6 +200,8 @@ class StreamHouse:
                 await self.issuer_answers.wait()
             case ["Bearer withdrawn"] if self.withdrawn is not None:
                 raise self.withdrawn
+            case ["Bearer denied"]:
+                raise RequestRefused("GetItem", "AccessDeniedException", "not allowed")
             case ["Bearer crash"]:
                 raise RuntimeError("secret of the house")
             case [str(text)] if text.startswith("Bearer "):

@@ -243,6 +243,7 @@ async def test_the_payload_wins_over_the_handshake() -> None:
         ({"authorization": "Bearer a", "Authorization": "Bearer b"}, 4401),
         ({"token": "Bearer ann"}, 4401),
         ({"authorization": "Bearer away"}, 1013),
+        ({"authorization": "Bearer denied"}, 1013),
         ({"authorization": "Bearer crash"}, 1011),
     ],
 )
@@ -253,7 +254,8 @@ async def test_without_a_caller_there_is_no_connection(
     async with accepted_client(house) as talk:
         talk.say({"type": "connection_init", "payload": payload})
         closed = await talk.wait_for_close()
-    assert (closed[0], "secret" in closed[1]) == (code, False)
+    assert (closed[0], "secret" in closed[1], "not allowed" in closed[1]) == (code, False, False)
+    assert ("not allowed" in caplog.text) == ("denied" in str(payload))
     assert ("secret of the house" in caplog.text) == (code == 1011)
     assert (len(house.streams), house.opened) == (0, [])
 
