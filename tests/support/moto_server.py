@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
+from io import BytesIO
 from threading import Lock, Thread
 from typing import Any, Final, TypeAlias
 
@@ -31,10 +32,55 @@ def serve_moto() -> BaseWSGIServer:
     _look_up_once(dispatcher)
     application = answer_in_turn(dispatcher)
     server = make_server(
-        HOST, 0, application, threaded=True, request_handler=moto.MotoRequestHandler
+        HOST, 0, application, threaded=True, request_handler=_keep_connections(moto)
     )
     Thread(target=server.serve_forever, daemon=True).start()
     return server
+
+
+def _keep_connections(moto: Any) -> Any:
+    """Return moto's handler of requests, with connections that serve many, as those of AWS do.
+
+    werkzeug closes each after one request: a connection and a thread take longer than most.
+    """
+
+    class Handler(moto.MotoRequestHandler):  # type: ignore[misc]
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1  # One write for an answer: a second one would wait for its receipt.
+
+        def run_wsgi(self) -> None:
+            if self.headers.get("Expect", "").lower() == "100-continue":
+                self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                self.wfile.flush()
+            environ = self.make_environ()
+            # What the application does not read would be the beginning of the next request.
+            length = int(environ.get("CONTENT_LENGTH") or 0)
+            is_chunked = environ.get("wsgi.input_terminated", False)
+            environ["wsgi.input"] = BytesIO(
+                environ["wsgi.input"].read(-1 if is_chunked else length)
+            )
+            begun: list[Any] = []
+            parts = self.server.app(environ, lambda *given: begun.extend(given))
+            content = b"".join(parts)
+            if hasattr(parts, "close"):
+                parts.close()
+            status, headers, *_ = begun
+            self._answer(status, headers, content)
+
+        def _answer(self, status: str, headers: list[tuple[str, str]], content: bytes) -> None:
+            code, _, reason = status.partition(" ")
+            self.send_response(int(code), reason)
+            names = {name.lower() for name, _ in headers}
+            for name, value in headers:
+                self.send_header(name, value)
+            has_body = self.command != "HEAD" and code not in {"204", "304"}
+            if has_body and "content-length" not in names:
+                self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            if has_body:
+                self.wfile.write(content)
+
+    return Handler
 
 
 def _track_no_items() -> None:
