@@ -10,7 +10,14 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import ErrorCode, ExpectedFailure, Invalid, Unavailable, Unreadable
+from penstock.datastore.errors import (
+    ErrorCode,
+    ExpectedFailure,
+    Invalid,
+    RequestRefused,
+    Unavailable,
+    Unreadable,
+)
 from penstock.datastore.jobs.delete_group import delete_subtree
 from penstock.datastore.jobs.jobs import (
     JobKind,
@@ -112,8 +119,10 @@ class JobWorker:
         except ExpectedFailure as failure:
             await lease.finish(JobState.FAILED, failure.message)
             self._report(lease, JobChange.FAILED, failure.code)
-        except Exception:
+        except Exception as error:
             logger.exception("the job %s failed", job.id)
+            if isinstance(error, RequestRefused) and not error.is_fault:
+                raise Unavailable("AWS refused a request of the worker.") from error
             await lease.finish(JobState.FAILED, UNEXPECTED_FAILURE)
             self._report(lease, JobChange.FAILED, ErrorCode.INTERNAL_SERVER_ERROR)
         else:

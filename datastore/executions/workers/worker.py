@@ -105,19 +105,18 @@ class ExecutionWorker:
             logger.warning("the execution %s waits: %s", claimed.id, error.message)
             await self._release_with_delay(claimed, error.message)
             await self._delete_orphaned_files(claimed)
-        except RequestRefused:
-            # The operator may repair a permission or a key before the last attempt.
-            logger.exception("the execution %s waits", claimed.id)
-            await self._release_with_delay(claimed, REFUSED)
-            await self._delete_orphaned_files(claimed)
         except asyncio.CancelledError:
             # A failure to release the claim must not hide the cancellation.
             with suppress(Exception):
                 await self._claims.release_claim(claimed, count_attempt=False)
             raise
-        except Exception:
+        except Exception as error:
             logger.exception("the execution %s failed", claimed.id)
-            await self._fail_unexpectedly(claimed)
+            if isinstance(error, RequestRefused) and not error.is_fault:
+                # The operator may repair a permission or a key before the last attempt.
+                await self._release_with_delay(claimed, REFUSED)
+            else:
+                await self._fail_unexpectedly(claimed)
             await self._delete_orphaned_files(claimed)
 
     async def _run_with_heartbeats(self, claimed: Execution) -> None:

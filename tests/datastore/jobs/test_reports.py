@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.errors import RequestRefused, Unavailable
 from penstock.datastore.jobs.jobs import COUNTED, JobKind, JobQueue
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.runner import JobFunction, JobWorker
@@ -74,14 +74,22 @@ async def test_a_job_that_fails_is_told_with_a_code_and_without_its_message(
     assert "s3cr3t" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unavailable("The store did not answer."),
+        RequestRefused("GetItem", "AccessDeniedException", "no"),
+    ],
+    ids=["unavailable", "refused"],
+)
 async def test_a_job_that_waits_for_the_store_is_continued_and_not_started_again(
-    watched: Store, told: list[JobReport], watch: Watch
+    watched: Store, told: list[JobReport], watch: Watch, error: Exception
 ) -> None:
     await plant(watched)
     await begin_deletion(watched)
 
     async def wait(_: object, lease: JobLease) -> None:
-        raise Unavailable("The store did not answer.")
+        raise error
 
     assert await job_worker(watched, {JobKind.DELETE_GROUP: wait}).run() == 0
     watch.move(MINUTE)
