@@ -30,6 +30,8 @@ REPORT_SECONDS: Final = 0.1
 MOST_OUTCOME: Final = 64 * 1024
 """Bytes of the outcome of a conversion that are read."""
 
+_RSS_UNIT: Final = 1024 if sys.platform == "linux" else 1
+
 MOST_TRACEBACK: Final = 8 * 1024
 """Characters of a traceback that are kept, of its end."""
 
@@ -45,12 +47,13 @@ class ConversionOutcome(msgspec.Struct, frozen=True):
 class ConversionReport(msgspec.Struct, frozen=True):
     """The seconds of processor time of a conversion until now, and how it ended if it has.
 
-    `exit_code` is negative after a signal.
+    `exit_code` is negative after a signal. `memory_bytes` is the most memory that it used.
     """
 
     seconds: float
     exit_code: int | None = None
     outcome: ConversionOutcome | None = None
+    memory_bytes: int = 0
 
 
 class _Forks:
@@ -101,7 +104,8 @@ class _Forks:
         os.kill(pid, signal.SIGKILL)
         _, status, used = os.wait4(pid, 0)
         seconds = used.ru_utime + used.ru_stime
-        return ConversionReport(seconds, os.waitstatus_to_exitcode(status), _read_outcome(outcome))
+        code, memory = os.waitstatus_to_exitcode(status), used.ru_maxrss * _RSS_UNIT
+        return ConversionReport(seconds, code, _read_outcome(outcome), memory)
 
     def _report(self, report: ConversionReport) -> None:
         os.write(self._reports, msgspec.json.encode(report) + b"\n")

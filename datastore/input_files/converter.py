@@ -84,6 +84,9 @@ def _result_of(report: ConversionReport, order: ConversionOrder) -> ConvertedInp
     if code == -signal.SIGXCPU:
         raise order.limits.too_long_error()
     if -code in _CRASHES:
+        if 2 * report.memory_bytes > order.limits.memory_bytes:
+            # Code in C++ may end at once where the system gives it no more.
+            raise order.limits.memory_error()
         raise unreadable_file("the program that reads it breaks at it")
     if code < 0:
         raise Unavailable("The process that makes CSV of an input was ended.")

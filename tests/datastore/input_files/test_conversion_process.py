@@ -110,6 +110,18 @@ async def test_the_end_of_a_fork_says_why_there_is_no_table(
     assert forks_of(borrowed) == []
 
 
+@pytest.mark.parametrize(
+    ("memory", "code"), [(2**29 + 1, "LIMIT_EXCEEDED"), (2**29, "UNREADABLE_FILE")]
+)
+def test_a_program_that_breaks_with_most_of_its_memory_in_use_lacks_memory(
+    tmp_path: Path, memory: int, code: str
+) -> None:
+    order = ConversionOrder(InputKind.PARQUET, str(tmp_path), LIMITS)
+    with pytest.raises(InputRefused) as refused:
+        converter._result_of(ConversionReport(1.0, -signal.SIGABRT, None, memory), order)
+    assert refused.value.problem.code == code
+
+
 async def test_an_error_of_the_program_is_none_of_the_file(
     borrowed: Converter, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
