@@ -114,6 +114,8 @@ class LoopbackServer:
         task = asyncio.create_task(self._converse(Connection(reader, writer)))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
+        # One that is cancelled before it begins runs no line of its own.
+        task.add_done_callback(lambda _: writer.close())
 
     async def _converse(self, connection: Connection) -> None:
         try:
