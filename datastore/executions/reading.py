@@ -122,9 +122,10 @@ async def follow_execution(
     execution, pipeline = await reading.one(id)
     yield execution
     place, arrived = PIPELINE.latest.key(id=pipeline.id), asyncio.Event()
+    work = reading.access.work
     with (
-        changes.watch(key_of_execution(id), execution.revision, arrived),
-        changes.watch(place, pipeline.revision, arrived),
+        changes.watch(key_of_execution(id), execution.revision, arrived, work=work),
+        changes.watch(place, pipeline.revision, arrived, work=work),
     ):
         while not execution.state.is_over:
             await arrived.wait()

@@ -71,11 +71,11 @@ class FollowRows:
 
     async def _wait(self, revisions: Mapping[Key, int], commits: Mapping[Key, int]) -> None:
         """Wait until a row of a resource or the head of some rows is another one; pay for that."""
-        arrived = asyncio.Event()
+        arrived, work = asyncio.Event(), self.access.work
         with ExitStack() as stack:
             for key, revision in revisions.items():
-                stack.enter_context(self.changes.watch(key, revision, arrived, revision_of))
+                stack.enter_context(self.changes.watch(key, revision, arrived, revision_of, work))
             for key, count in commits.items():
-                stack.enter_context(self.changes.watch(key, count, arrived, changes_of))
+                stack.enter_context(self.changes.watch(key, count, arrived, changes_of, work))
             await arrived.wait()
-        self.access.work.owe(len(revisions) + len(commits))
+        work.owe(len(revisions) + len(commits))

@@ -7,18 +7,21 @@ all followed rows, however many followers there are.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final, NoReturn, TypeVar
 
+import msgspec
+
 from penstock.datastore.access.access import known_grants
+from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.change_log.feed import ChangeFeed
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import NotFound, RateLimited
 from penstock.datastore.periodic import cancel_tasks, try_once
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import Caller
-from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.items import load, read_rows, stored_units
 from penstock.datastore.table.port import Attributes, Key, Table
 
 R = TypeVar("R", bound=Resource)
@@ -26,25 +29,37 @@ R = TypeVar("R", bound=Resource)
 logger = logging.getLogger("penstock.changes")
 
 
+UNITS_IN_A_TURN: Final = 50
+"""Read units of followed rows, of 4 KB each, that are looked at before others have their turn."""
+
+
+class _Revision(msgspec.Struct, frozen=True):
+    """The one attribute of a row that is read of each state."""
+
+    revision: int
+
+
 def revision_of(row: Attributes) -> int:
     """Read the revision of a row that counts its writes."""
-    return int(str(row["revision"]))
+    return load(_Revision, row).revision
 
 
 class RowWatch:
     """One row for one follower: the latest state waits for the follower, earlier ones are lost.
 
-    `read_revision` reads the number of a state, which grows.
+    `read_revision` reads the number of a state, which grows. `work` pays for reading a large row.
     """
 
-    __slots__ = ("_arrived", "_item", "_read_revision", "_revision")
+    __slots__ = ("_arrived", "_item", "_read_revision", "_revision", "work")
 
     def __init__(
         self,
         revision: int,
         arrived: asyncio.Event,
         read_revision: Callable[[Attributes], int] = revision_of,
+        work: WorkAccount = FREE_WORK,
     ) -> None:
+        self.work = work
         self._revision = revision
         self._read_revision = read_revision
         self._item: Attributes | None = None
@@ -70,14 +85,19 @@ class RowWatch:
 
 
 class RowChanges:
-    """The rows that this process follows, which `poll` reads; `feed` are the changes of lists."""
+    """The rows that this process follows, which `poll` reads; `feed` are the changes of lists.
 
-    __slots__ = ("_table", "_wanted", "_watches", "feed")
+    A row that takes more than a read unit is paid by one of its followers at each poll. It is not
+    read while all of them are in debt.
+    """
+
+    __slots__ = ("_large", "_table", "_wanted", "_watches", "feed")
 
     def __init__(self, table: Table, clock: Clock | None = None) -> None:
         self.feed: Final = ChangeFeed(table, clock or Clock())
         self._table = table
         self._watches: dict[Key, set[RowWatch]] = {}
+        self._large: set[Key] = set()
         self._wanted = asyncio.Event()
 
     @contextmanager
@@ -87,9 +107,10 @@ class RowChanges:
         revision: int,
         arrived: asyncio.Event | None = None,
         read_revision: Callable[[Attributes], int] = revision_of,
+        work: WorkAccount = FREE_WORK,
     ) -> Iterator[RowWatch]:
         """Follow a row beyond the known revision; `arrived` is set when a state of it waits."""
-        watch = RowWatch(revision, arrived or asyncio.Event(), read_revision)
+        watch = RowWatch(revision, arrived or asyncio.Event(), read_revision, work)
         watches = self._watches.setdefault(key, set())
         watches.add(watch)
         self._wanted.set()
@@ -99,16 +120,46 @@ class RowChanges:
             watches.discard(watch)
             if not watches:
                 del self._watches[key]
+                self._large.discard(key)
             if not self._watches:
                 self._wanted.clear()
 
     async def poll(self) -> None:
         """Read every followed row once, and give each follower the new state."""
-        keys = tuple(self._watches)
+        payers = {key: self._find_payer(key) for key in self._watches}
+        keys = [key for key, payer in payers.items() if payer is not None]
         rows = await read_rows(self._table, keys, consistent=True)
+        units = 0
         for key in keys:
+            if units >= UNITS_IN_A_TURN:
+                await asyncio.sleep(0)
+                units = 0
+            row = rows.get(key)
+            units += self._pay(key, row, payers[key])
             for watch in tuple(self._watches.get(key, ())):
-                watch.offer(rows.get(key))
+                watch.offer(row)
+
+    def _find_payer(self, key: Key) -> WorkAccount | None:
+        """Find who pays for a row, if it is large; None if all its followers are in debt."""
+        watches = self._watches[key]
+        if key not in self._large:
+            return next(iter(watches)).work
+        for watch in watches:
+            with suppress(RateLimited):
+                watch.work.spend_more(0)
+                return watch.work
+        return None
+
+    def _pay(self, key: Key, row: Attributes | None, payer: WorkAccount | None) -> int:
+        """Let the payer owe what a row takes beyond its first read unit; return all its units."""
+        units = 1 if row is None else stored_units(row)
+        if units > 1 and key in self._watches:
+            self._large.add(key)
+            if payer is not None:
+                payer.owe(units - 1)
+        else:
+            self._large.discard(key)
+        return units
 
     async def run(self, seconds: float) -> NoReturn:
         """Poll at this interval while any row is followed."""
@@ -144,7 +195,8 @@ async def follow_resource(
     resource = await reading.one(id)
     yield resource
     shown = shown_state(reading.access.caller, resource)
-    with changes.watch(reading.kind.latest.key(id=id), resource.revision) as watch:
+    key, work = reading.kind.latest.key(id=id), reading.access.work
+    with changes.watch(key, resource.revision, work=work) as watch:
         while True:
             found = reading.admit(await watch.next())
             if isinstance(found, NotFound):

@@ -13,6 +13,7 @@ from msgspec.structs import FieldInfo, fields
 from penstock.datastore.errors import Unreadable
 from penstock.datastore.records import Resource, StoredRecord
 from penstock.datastore.table.layout import KindDefinition
+from penstock.datastore.table.limits import READ_BLOCK
 from penstock.datastore.table.port import (
     INDEX_HASH,
     TTL,
@@ -224,6 +225,11 @@ def load(record: type[S], row: Attributes, projection: Projection = None, **more
     except READ_ERRORS as error:
         raise report_unreadable(row, error) from error
     return loaded
+
+
+def stored_units(row: Attributes) -> int:
+    """Return about how many read units, of 4 KB each, reading a row consistently takes."""
+    return -(-len(row.text) // READ_BLOCK) if isinstance(row, EncodedItem) else 1
 
 
 def read_or_report(read: Callable[[Attributes], T], row: Attributes) -> T | Unreadable:

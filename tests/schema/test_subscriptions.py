@@ -237,7 +237,7 @@ async def test_a_source_that_crashes_is_masked(
     await ask.create_groups()
     id = await ask.make("/usa", "one")
 
-    def fail_to_watch(*_arguments: object) -> RowWatch:
+    def fail_to_watch(*_: object, **__: object) -> RowWatch:
         raise RuntimeError("secret of the house")
 
     monkeypatch.setattr(RowChanges, "watch", fail_to_watch)
