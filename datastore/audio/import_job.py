@@ -299,8 +299,16 @@ class _AudioImport:
                     return await self._registrar.read_draft(source, key, connection, state)
             except TimeoutError:
                 return unusable_endpoint()
+            except NotFound as gone:
+                return await self._find_taken(source, key) or gone
             except PenstockError as error:
                 return error
+
+    async def _find_taken(self, source: AudioSource, key: str) -> ObjectTaken | None:
+        """Tell of an upload that is gone because a call has added it since it was listed."""
+        connection = self.lease.job.connection
+        (state,) = await self._registrar.find_states(source.bucket, [key], connection)
+        return None if state.taken_by is None else ObjectTaken(state.taken_by)
 
     def _open_source(self) -> AbstractAsyncContextManager[AudioSource]:
         return self.sources.open_source(self.lease.job.connection)

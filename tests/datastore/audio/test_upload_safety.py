@@ -11,11 +11,12 @@ from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.upkeep.loose_objects import SENT_AGAIN_TIME, UNUSED_TIME, loose_key
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, NotFound, ObjectTaken, Unavailable
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import Files, Stat
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import drift, listener
 from tests.datastore.audio.sample_uploads import COVER, TAGS, content_of, put, single_chunk, sound
+from tests.datastore.executions.worker_death import ForwardingFiles
 from tests.support.sample_resources import Watch, walk
 from tests.support.table_interceptors import CutOffTable, ProcessDied
 
@@ -107,6 +108,38 @@ async def test_concurrent_registrations_of_an_upload_make_one_track_and_leave_no
     assert len(await keys_below(files, "tracks/")) == 1
     assert await walk(lambda w: library.import_reports.page(job.id, w)) == []
     assert await drift(store.table) == []
+
+
+class RegisteringFiles(ForwardingFiles):
+    """A store of files in which an upload is registered just before it is looked at."""
+
+    key = ""
+
+    async def stat(self, key: str) -> Stat | None:
+        if key == self.key:
+            self.key = ""
+            await listener(Store(self.table, files=self.files)).registering.register(key)
+        return await self.files.stat(key)
+
+    def __init__(self, table: Table, files: Files) -> None:
+        super().__init__(files)
+        self.table = table
+
+
+async def test_an_upload_that_a_call_adds_amid_an_import_is_no_failure_of_it(
+    table: Table, files: Files
+) -> None:
+    racing = RegisteringFiles(table, files)
+    store = Store(table, files=racing)
+    library = listener(store)
+    racing.key = await put(library, "1.mp3", sound("mp3", 1, TAGS, COVER))
+    job = await library.importing.begin(None, "")
+    assert await store.run_jobs("worker") == 1
+    assert racing.key == ""
+    assert await walk(lambda w: library.import_reports.page(job.id, w)) == []
+    assert (await library.reading.totals()).count == 1
+    assert len(await keys_below(files, "tracks/")) == 1
+    assert await drift(table) == []
 
 
 async def test_an_upload_without_a_track_is_swept_after_its_time(
