@@ -5,7 +5,7 @@ from functools import cached_property
 
 import msgspec
 
-from penstock.datastore.access.work import FREE_WORK, WorkAccount
+from penstock.datastore.access.work import FREE_WORK, TOKEN_CHARACTERS, WorkAccount
 from penstock.datastore.clock import Clock
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import ROOT, Caller, Role
@@ -64,11 +64,13 @@ class Context(msgspec.Struct, frozen=True):
         """Create the context of a request or an event; call it in the running event loop.
 
         `consistent` lets all its reads be consistent, as a consistency `token` does; raises
-        BadArgument for a token that is not one. `address` is that of the client.
+        BadArgument for a token that is not one, which is paid as any. `address` is that of the
+        client.
         """
         known: tuple[WrittenRow, ...] = ()
         reads = ReadConsistency(consistent=True) if consistent else None
         if token is not None:
+            work.owe(len(token) // TOKEN_CHARACTERS)
             known = open_token(cursors, token, store.clock.now())
             reads = ReadConsistency(consistent=True, written=tuple(row.key for row in known))
         session = store.open_session(caller, work, reads, address)

@@ -18,6 +18,9 @@ class StoreKind(StrEnum):
     DYNAMODB = "dynamodb"
 
 
+TOKEN_CHARACTERS: Final = 64
+"""Characters of a consistency token that is opened, and whose rows are read with others."""
+
 FORMULA_CHARACTERS: Final = 3
 """Characters of formulas that are parsed and checked, or compiled, in one unit."""
 

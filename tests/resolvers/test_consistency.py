@@ -2,7 +2,9 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 from zlib import compress
 
 import pytest
@@ -10,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadArgument
+from penstock.datastore.resources.changes import RowChanges
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key
 from penstock.datastore.table.session_table import WrittenRow
 from penstock.resolvers.consistency import (
@@ -18,8 +22,11 @@ from penstock.resolvers.consistency import (
     open_token,
     seal_token,
 )
+from penstock.resolvers.context import Context
 from penstock.resolvers.cursors import Cursors
 from tests.support.graphql_client import CURSORS
+from tests.support.sample_resources import SUPER
+from tests.support.work_account import Account
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 MINUTE = timedelta(seconds=REMEMBERED_SECONDS)
@@ -82,3 +89,13 @@ def test_what_no_server_of_the_table_sealed_is_refused(damage: str) -> None:
     token = seal_token(Cursors(b"the key of another table"), (), [])
     with pytest.raises(BadArgument):
         open_token(CURSORS, token, NOW)
+
+
+@pytest.mark.parametrize("rows", [1, 50])
+async def test_a_caller_owes_the_length_of_a_token(store: Store, rows: int) -> None:
+    token = token_of([Key(f"P:{n}", uuid4().hex) for n in range(rows)], now=store.clock.now())
+    for sent in (token, token[:-1]):
+        account = Account()
+        with suppress(BadArgument):
+            Context.open(store, SUPER, CURSORS, RowChanges(store.table), account, token=sent)
+        assert account.owed == len(sent) // 64
