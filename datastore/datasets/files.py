@@ -25,6 +25,7 @@ from penstock.datastore.datasets.staged_files import Attachment, StagedFile
 from penstock.datastore.errors import BadArgument, FieldProblem, LimitExceeded, PenstockError
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import prefix_paths
+from penstock.datastore.objects.checks import is_key
 from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.objects.port import LISTING, Download, UploadForm, file_name_for
 from penstock.datastore.periodic import finish_all
@@ -236,7 +237,7 @@ async def sweep_uploads(access: Access) -> int:
     """Remove the uploads that are too old to be used; return their number."""
     uploads, after = list[str](), ""
     while keys := await access.files.list(UPLOADS, after):
-        uploads += keys
+        uploads += filter(is_key, keys)
         after = keys[-1]
         if len(keys) < LISTING:
             break

@@ -20,7 +20,9 @@ from penstock.datastore.executions.records import (
     ExecutionState,
     OutputFormat,
 )
-from penstock.datastore.objects.port import Download, Files, FileStatus, delete_below
+from penstock.datastore.objects.checks import is_key
+from penstock.datastore.objects.port import Download, Files, FileStatus
+from penstock.datastore.objects.removal import delete_below
 
 EARLIER_CLAIMS: Final = 16
 """The claims before the present one whose uploads are ended; what is older goes at the removal."""
@@ -130,8 +132,9 @@ async def delete_staged_rows(files: Files, execution: Execution) -> None:
     prefix, last = _staged_rows(execution), ""
     while keys := await files.list(prefix, last):
         last = keys[-1]
-        for key in keys:
-            if int(key.removeprefix(prefix).partition(".")[0]) <= execution.fence:
+        for key in filter(is_key, keys):
+            fence = key.removeprefix(prefix).partition(".")[0]
+            if fence.isdecimal() and int(fence) <= execution.fence:
                 await files.refuse_uploads(key)
                 await files.delete(key)
 

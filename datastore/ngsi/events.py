@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.objects.checks import is_key
 from penstock.datastore.objects.chunks import limit_size, single_chunk
 from penstock.datastore.objects.port import LISTING, Files
 from penstock.datastore.table import limits
@@ -208,8 +209,8 @@ async def walk_old_files(
     while True:
         page = await files.list(start, after)
         found = [key for key in page if key < day]
-        if found:
-            yield found
+        if ours := [key for key in found if is_key(key)]:
+            yield ours
         if len(page) < LISTING or len(found) < len(page):
             return
         after = page[-1]

@@ -33,6 +33,15 @@ def check_key(key: str) -> None:
         raise _too_long_key()
 
 
+def is_key(key: str) -> bool:
+    """Whether a file of ours can have this key; a bucket may list objects of others beside them."""
+    try:
+        check_key(key)
+    except BadArgument:
+        return False
+    return True
+
+
 def _too_long_key() -> BadArgument:
     return BadArgument(f"A file key has at most {KEY_BYTES} bytes.")
 

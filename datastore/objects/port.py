@@ -228,13 +228,6 @@ def content_disposition(filename: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
 
 
-async def delete_below(files: Files, prefix: str) -> None:
-    """Delete the files whose keys begin so, also those that come meanwhile."""
-    while keys := await files.list(prefix):
-        for key in keys:
-            await files.delete(key)
-
-
 def files_unavailable() -> Unavailable:
     """The error of every call that needs a bucket, on a server without one."""
     return Unavailable("This server has no place for files: PENSTOCK_BUCKET is not set.")

@@ -19,6 +19,7 @@ from penstock.datastore.audio.tags.file_type import picture_type
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep
 from penstock.datastore.audio.upkeep.swept_objects import SWEPT, sweep_object
 from penstock.datastore.errors import Unavailable
+from penstock.datastore.objects.checks import is_key
 from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.objects.port import LISTING
 from penstock.datastore.periodic import finish_all
@@ -89,7 +90,7 @@ class CoverStore:
         prefix, names = artwork_prefix(self._user), list[str]()
         after = ""
         while keys := await self.access.files.list(prefix, after, LISTING):
-            names += [key.removeprefix(prefix) for key in keys]
+            names += [key.removeprefix(prefix) for key in keys if is_key(key)]
             after = keys[-1]
         rows = await read_rows(self.access.table, map(self._key, names), consistent=True)
         return {name: _use_in(rows.get(self._key(name), {})) for name in names}
