@@ -39,11 +39,15 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Stream(msgspec.Struct, rename="camel"):
-    """The finished parts of one stream; a stream that is not `done` goes on behind `position`."""
+    """The finished parts of one stream; a stream that is not `done` goes on behind `position`.
+
+    `left_out` counts the objects of others in a bucket that were passed over.
+    """
 
     parts: list[Part] = []
     position: list[str] | None = None
     done: bool = False
+    left_out: int = 0
 
     @property
     def lines(self) -> int:
@@ -70,6 +74,9 @@ class Manifest(msgspec.Struct, rename="camel", kw_only=True):
 
     def count(self, kind: str) -> int:
         return sum(part.lines for part in self.parts_of(kind))
+
+    def count_left_out(self) -> int:
+        return sum(stream.left_out for stream in self.streams.values())
 
 
 class DamagedArchive(BadArgument):

@@ -24,6 +24,7 @@ from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
 from penstock.datastore.moving.secrets_of_users import SecretCarrier
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.naming.table_names import list_every_table
+from penstock.datastore.objects.checks import is_key
 from penstock.datastore.objects.chunks import WrongSize, require_size
 from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.objects.port import FileReplaced, Files
@@ -52,10 +53,14 @@ async def wait_for_all(work: Iterable[Awaitable[object]]) -> None:
 
 
 class LinePage(NamedTuple):
-    """Lines of a stream, and the position behind them; None at the end."""
+    """Lines of a stream, and the position behind them; None at the end.
+
+    `left_out` counts the objects of others between them.
+    """
 
     lines: list[bytes]
     position: Position
+    left_out: int = 0
 
 
 Pages: TypeAlias = AsyncIterator[LinePage]
@@ -145,6 +150,7 @@ class Export:
         async for page in pages:
             lines += page.lines
             size += sum(map(len, page.lines))
+            manifest.streams[name].left_out += page.left_out
             self.progress(len(page.lines))
             if page.position is None or len(lines) >= PART_LINES or size >= PART_BYTES:
                 await self._end_part(manifest, name, lines, page.position)
@@ -198,11 +204,12 @@ class Export:
         while True:
             entries = await self.store.files.list_entries("", after, FILES_PAGE)
             room = asyncio.Semaphore(FILES_AT_ONCE)
-            found = await asyncio.gather(*(self._copy_file(each.key, room) for each in entries))
+            ours = [entry.key for entry in entries if is_key(entry.key)]
+            found = await asyncio.gather(*(self._copy_file(key, room) for key in ours))
             lines = [msgspec.json.encode(line) for line in found if line is not None]
             more = len(entries) == FILES_PAGE
             after = entries[-1].key if more else ""
-            yield LinePage(lines, [after] if more else None)
+            yield LinePage(lines, [after] if more else None, len(entries) - len(ours))
             if not more:
                 return
 

@@ -39,9 +39,12 @@ def export(
     manifest = asyncio.run(_export(settings, target))
     counts = {kind: manifest.count(kind) for kind in ("rows", "samples", "files")}
     rows, samples, files = (say_count(n, kind.removesuffix("s")) for kind, n in counts.items())
-    return CommandOutput(
-        f"{rows}, {samples} and {files} are in {target}", {"archive": str(target), **counts}
-    )
+    text = f"{rows}, {samples} and {files} are in {target}"
+    left_out = manifest.count_left_out()
+    if left_out:
+        others = say_count(left_out, "object")
+        text += f"\n{others} of other programs left out: no file of a store can have such a key."
+    return CommandOutput(text, {"archive": str(target), **counts, "leftOut": left_out})
 
 
 async def _export(settings: Settings, target: Path) -> Manifest:

@@ -11,6 +11,7 @@ from penstock.datastore.moving import export
 from penstock.datastore.moving.archive import Archive, DamagedArchive
 from penstock.datastore.moving.export import MovableStore
 from penstock.datastore.moving.import_ import EndedElsewhere, NotEmpty
+from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.table.layout import SCHEMA_MARKER
 from penstock.datastore.table.port import Attributes, Delete, Key, Put, Update
 from penstock.datastore.table.schema_marker import (
@@ -263,3 +264,37 @@ async def test_an_archive_never_lowers_what_its_rows_demand_of_a_release(tmp_pat
         assert await read_marker(second.table) == SchemaMarker(
             schema=2, minimum_reader=newest, minimum_writer=newest
         )
+
+
+class MortalArchive(Archive):
+    """An archive whose process dies before it publishes the second part of the files."""
+
+    def publish(self, draft: Path, name: str) -> None:
+        if name == "files/files-0-000001.jsonl":
+            raise ProcessDied
+        super().publish(draft, name)
+
+
+async def test_an_export_leaves_out_objects_whose_keys_no_file_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "PART_LINES", 1)
+    monkeypatch.setattr(export, "FILES_PAGE", 2)
+    async with open_empty(TWO[1], tmp_path) as first, open_empty("sqlite", tmp_path) as second:
+        await furnish_little(first)
+        before = await read_everything(first)
+        assert isinstance(first.files, S3Files)
+        for key in ("archive/", "archive//run=2/x", "archive/Icon\r", "datasets/1/", "z/"):
+            await first.files._client.put_object(Bucket=first.files.bucket, Key=key, Body=b"")
+        # It goes on in the middle of the files, and counts no object twice.
+        half = export_of(first, tmp_path / "archive")
+        half.archive = MortalArchive(tmp_path / "archive")
+        with pytest.raises(ProcessDied):
+            await half.run()
+        begun = half.archive.read_manifest()
+        assert begun is not None
+        assert begun.count_left_out() == 3
+        manifest = await export_of(first, tmp_path / "archive").run()
+        assert (manifest.count("files"), manifest.count_left_out()) == (3, 5)
+        await run_import(second, tmp_path / "archive")
+        assert (await read_everything(second)).files == before.files

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.moving.archive import Manifest
 from penstock.datastore.moving.held_folders import hold_folder
 from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.store import Store
@@ -46,7 +47,7 @@ def test_a_seeded_store_is_exported_imported_and_recounted(
     exported = answer(capsys, "export", archive, "--data-dir", "a")
     assert exported.pop("archive") == str(archive)
     assert exported["rows"] > 100
-    assert (exported["samples"], exported["files"]) == (0, 22)
+    assert (exported["samples"], exported["files"], exported.pop("leftOut")) == (0, 22, 0)
     assert not (archive / "snapshot").exists()
     imported = answer(capsys, "import", archive, "--data-dir", "b")
     assert imported == {**exported, "differences": []}
@@ -58,6 +59,16 @@ def test_a_seeded_store_is_exported_imported_and_recounted(
     assert "--into-existing" in failed["error"]["messages"][0]
     again = answer(capsys, "import", archive, "--into-existing", "--data-dir", "b")
     assert again == imported
+
+
+def test_objects_of_others_that_an_export_left_out_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, "seed", "--size", 1, "--data-dir", "a")
+    monkeypatch.setattr(Manifest, "count_left_out", lambda _: 2)
+    assert answer(capsys, "export", "one", "--data-dir", "a")["leftOut"] == 2
+    assert run(["export", "two", "--data-dir", "a"]) == 0
+    assert "\n2 objects of other programs left out: " in capsys.readouterr().out
 
 
 def test_an_export_writes_nothing_into_a_folder_with_other_things(
@@ -105,7 +116,7 @@ def test_a_move_that_is_killed_behind_its_last_part_goes_on(
         killed.setattr(import_, "recount", die)
         answer(capsys, "import", archive, "--data-dir", "b", code=1)
     imported = answer(capsys, "import", archive, "--data-dir", "b")
-    del exported["archive"]
+    del exported["archive"], exported["leftOut"]
     assert imported == {**exported, "differences": []}
     assert "--into-existing" in str(answer(capsys, "import", archive, "--data-dir", "b", code=1))
 
