@@ -55,13 +55,17 @@ class Stream(msgspec.Struct, rename="camel"):
 
 
 class Manifest(msgspec.Struct, rename="camel", kw_only=True):
-    """The contents of an archive, which is `complete` at the end of its export."""
+    """The contents of an archive, which is `complete` at the end of its export.
+
+    Archives of early releases have no digest of their key.
+    """
 
     id: str
     created_at: str
     source: str
     buckets: BucketNames = BucketNames()
     format: int = FORMAT
+    vault_key_sha256: str | None = None
     complete: bool = False
     streams: dict[str, Stream] = {}
 
@@ -180,12 +184,13 @@ class Archive:
                 part.name for part in stream.parts if not (self.folder / part.name).exists()
             )
 
-    def vault_key(self) -> bytes:
+    def vault_key(self, manifest: Manifest) -> bytes:
         """The key that seals the users' secrets of this archive. Raises DamagedArchive."""
         try:
             key = (self.folder / KEY).read_bytes()
         except OSError as error:
             raise DamagedArchive(f"{self.folder / KEY}: {error.strerror}.") from error
-        if len(key) != KEY_BYTES:
+        digest = manifest.vault_key_sha256
+        if len(key) != KEY_BYTES or digest not in {None, hashlib.sha256(key).hexdigest()}:
             raise DamagedArchive(f"{self.folder / KEY} is damaged.")
         return key

@@ -5,6 +5,7 @@ killed goes on behind its last parts.
 """
 
 import asyncio
+import hashlib
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -103,7 +104,7 @@ class Export:
         manifest = self._open_manifest()
         if manifest.complete:
             return manifest
-        carrier = SecretCarrier(self.store.vault, LocalVault(self.archive.vault_key()))
+        carrier = SecretCarrier(self.store.vault, LocalVault(self.archive.vault_key(manifest)))
         segments = [
             self._write_stream(manifest, name, self._rows(segment, stream.position, carrier))
             for segment, (name, stream) in enumerate(manifest.numbered_streams("rows"))
@@ -129,15 +130,17 @@ class Export:
             self._count_done(found)
             return found
         self.archive.prepare()
+        key = secrets.token_bytes(KEY_BYTES)
         names = [f"rows-{segment}" for segment in range(self.store.segments)]
         manifest = Manifest(
             id=self.clock.new_id(),
             created_at=self.clock.timestamp(),
             source=self.store.source,
             buckets=self.store.buckets,
+            vault_key_sha256=hashlib.sha256(key).hexdigest(),
             streams={name: Stream() for name in (*names, "samples-0", "files-0")},
         )
-        self.archive.write(KEY, [secrets.token_bytes(KEY_BYTES)])
+        self.archive.write(KEY, [key])
         self.archive.write_manifest(manifest)
         return manifest
 

@@ -37,6 +37,7 @@ from penstock.datastore.table.port import (
     ConditionFailed,
     Delete,
     Exists,
+    Item,
     Key,
     Missing,
     Put,
@@ -53,8 +54,9 @@ WRITES_AT_ONCE: Final = 32
 LOOK_INTERVAL = timedelta(seconds=1)
 """The time after which the next write is preceded by a look whether the import was ended."""
 
-_PARTS, _BEGUN = "parts", "begun"
-"""The attributes of an import: the parts that are written, and a mark from its beginning on."""
+_PARTS, _BEGUN, _LOST = "parts", "begun", "lostSecrets"
+"""The attributes of an import: the parts that are written, a mark from its beginning on, and the
+number of secrets in these parts that the archive's key does not open."""
 
 _MARKER: Final = SCHEMA_MARKER.pk.fill({})
 _ROOM: Final = f"{IMPORT.pk.leader}:", f"{SECRET.pk.leader}:", _MARKER
@@ -85,13 +87,15 @@ class Import:
     """One import, or the rest of one.
 
     Without `into_existing`, a table with rows is refused, unless they are of this import. With it,
-    those that tell of samples are removed.
+    those that tell of samples are removed. `lost_secrets` counts the secrets of users that the
+    archive's key does not open, also those of the part of the import that was done before.
     """
 
     store: MovableStore
     archive: Archive
     progress: Progress
     into_existing: bool = False
+    lost_secrets: int = field(default=0, init=False)
     _key: Key = field(default=Key("", ""), init=False)
     _looked_at: datetime = field(default_factory=wall_clock, init=False)
 
@@ -101,9 +105,10 @@ class Import:
         Raises DamagedArchive, NotEmpty, EndedElsewhere or Unavailable.
         """
         manifest = self._read_manifest()
+        # Before anything is written: a damaged key loses secrets.
+        vault = LocalVault(self.archive.vault_key(manifest))
         done = await self._begin(manifest)
-        vault = LocalVault(self.archive.vault_key())
-        carrier = SecretCarrier(vault, self.store.vault)
+        carrier = SecretCarrier(vault, self.store.vault, self.lost_secrets)
         writers: tuple[tuple[str, Callable[[Sequence[bytes]], Awaitable[None]]], ...] = (
             # Files come first: a row that names a file finds it.
             ("files", self._write_files),
@@ -115,6 +120,7 @@ class Import:
                 if part.name not in done:
                     await write(await asyncio.to_thread(self.archive.read_part, part))
                     done.append(part.name)
+                    self.lost_secrets = carrier.lost
                     await self._note(done)
                 self.progress(part.lines)
         return ImportResult(*(manifest.count(kind) for kind in ("rows", "samples", "files")))
@@ -147,6 +153,7 @@ class Import:
             await self._make_room()
             await self._note([])
             return []
+        self.lost_secrets = int(str(found.get(_LOST, 0)))
         return [str(name) for name in _list_of(found[_PARTS])]
 
     async def _make_room(self) -> None:
@@ -185,7 +192,8 @@ class Import:
 
     async def _note(self, done: Sequence[str]) -> None:
         """Note the parts that are done, unless the import was ended elsewhere."""
-        noted = Update(key=self._key, set={_PARTS: [*done]}, condition=Exists())
+        facts: Item = {_PARTS: [*done], _LOST: self.lost_secrets}
+        noted = Update(key=self._key, set=facts, condition=Exists())
         try:
             await self.store.table.transact([noted])
         except ConditionFailed:

@@ -7,16 +7,17 @@ from penstock.datastore.access.vault import TamperedSecret, Vault
 from penstock.datastore.table.port import Item, Key, key_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SecretCarrier:
     """Opens secrets by one vault and seals them by another, each for the same context.
 
     Both vaults are asked only for rows with secrets. A secret that its vault cannot open stays as
-    it is: it is lost, but it was lost before.
+    it is and counts as `lost`.
     """
 
     source: Vault
     target: Vault
+    lost: int = 0
 
     @staticmethod
     def concerns(pk: str, sk: str) -> bool:
@@ -31,5 +32,6 @@ class SecretCarrier:
         try:
             secret = await self.source.open(sealed, context)
         except TamperedSecret:
+            self.lost += 1
             return item
         return {**item, SEALED: await self.target.seal(secret, context)}

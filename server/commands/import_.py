@@ -46,19 +46,21 @@ def import_archive(
     --into-existing they are made to fit.
     """
     settings = options.settings()
-    done, report = asyncio.run(_import(settings, source, into_existing=into_existing))
+    done, lost, report = asyncio.run(_import(settings, source, into_existing=into_existing))
     counts = say_count(done.rows, "row"), say_count(done.samples, "sample")
     text = f"{', '.join(counts)} and {say_count(done.files, 'file')} are in the store now."
-    words = "\n".join(finding.message for finding in report.findings)
-    failed = any(finding.level is Severity.FAIL for finding in report.findings)
-    data = {**done._asdict(), "differences": report.differences}
+    words = [finding.message for finding in report.findings]
+    if lost:
+        words.append(f"{say_count(lost, 'secret')} of users cannot be opened by the archive's key.")
+    failed = any(finding.level is Severity.FAIL for finding in report.findings) or lost > 0
+    data = {**done._asdict(), "lostSecrets": lost, "differences": report.differences}
     code = ExitCode.FAILED if failed else ExitCode.OK
-    return CommandOutput(f"{text}\n{words}", data, code)
+    return CommandOutput("\n".join([text, *words]), data, code)
 
 
 async def _import(
     settings: Settings, source: Path, *, into_existing: bool
-) -> tuple[ImportResult, RecountReport]:
+) -> tuple[ImportResult, int, RecountReport]:
     archive = Archive(source)
     async with open_movable_store(settings) as store:
         if settings.store == "sqlite":
@@ -72,7 +74,7 @@ async def _import(
             report = await recount(store.table, store.segments, progress, repair=into_existing)
         # Last: what is killed before, also while it recounts, goes on when it is repeated.
         await importing.end()
-        return done, report
+        return done, importing.lost_secrets, report
 
 
 _SIF_SOURCE = "Folder of an export of AWS SIF, with the folders tables, files and activities."

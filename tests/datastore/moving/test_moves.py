@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from penstock.datastore.access.sealed_rows import SEALED, sealing_context
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.moving import export
 from penstock.datastore.moving.archive import Archive, DamagedArchive
 from penstock.datastore.moving.export import MovableStore
-from penstock.datastore.moving.import_ import EndedElsewhere, NotEmpty
+from penstock.datastore.moving.import_ import EndedElsewhere, Import, NotEmpty
 from penstock.datastore.objects.s3 import S3Files
-from penstock.datastore.table.layout import SCHEMA_MARKER
+from penstock.datastore.table.layout import PLAYER_PASSWORD, SCHEMA_MARKER
 from penstock.datastore.table.port import Attributes, Delete, Key, Put, Update
 from penstock.datastore.table.schema_marker import (
     GuardedTable,
@@ -24,6 +25,7 @@ from tests.datastore.moving.furnished_store import (
     export_of,
     furnish,
     furnish_little,
+    ignore_progress,
     open_empty,
     read_everything,
     rows_of_samples,
@@ -298,3 +300,50 @@ async def test_an_export_leaves_out_objects_whose_keys_no_file_has(
         assert (manifest.count("files"), manifest.count_left_out()) == (3, 5)
         await run_import(second, tmp_path / "archive")
         assert (await read_everything(second)).files == before.files
+
+
+async def seal_secret(store: MovableStore) -> Key:
+    """Write the row of a player password, sealed by the vault of the store; return its key."""
+    key = PLAYER_PASSWORD.key(user="ann", password="1")
+    context = sealing_context(key)
+    assert context is not None
+    sealed = await store.vault.seal(b"secret", context)
+    await store.table.write([Put({"pk": key.pk, "sk": key.sk, SEALED: sealed})])
+    return key
+
+
+def flip_bit(path: Path) -> None:
+    first, *others = path.read_bytes()
+    path.write_bytes(bytes([first ^ 1, *others]))
+
+
+@pytest.mark.parametrize("name", TWO)
+async def test_an_archive_with_a_damaged_key_is_refused_before_anything_is_written(
+    tmp_path: Path, name: str
+) -> None:
+    async with open_empty("sqlite", tmp_path) as first, open_empty(name, tmp_path) as second:
+        await seal_secret(first)
+        await export_of(first, tmp_path / "archive").run()
+        flip_bit(tmp_path / "archive" / "vault-key")
+        with pytest.raises(DamagedArchive, match="vault-key is damaged"):
+            await run_import(second, tmp_path / "archive")
+        assert await contents(second.table) == {}
+
+
+@pytest.mark.parametrize("name", TWO)
+async def test_lost_secrets_of_an_archive_without_the_digest_of_its_key_are_counted_once(
+    tmp_path: Path, name: str
+) -> None:
+    async with open_empty("sqlite", tmp_path) as first, open_empty(name, tmp_path) as second:
+        key = await seal_secret(first)
+        manifest = await export_of(first, tmp_path / "archive").run()
+        archive = Archive(tmp_path / "archive")
+        manifest.vault_key_sha256 = None
+        archive.write_manifest(manifest)
+        flip_bit(tmp_path / "archive" / "vault-key")
+        for _ in range(2):
+            importing = Import(second, archive, ignore_progress)
+            assert await importing.run() == (1, 0, 0)
+            assert importing.lost_secrets == 1
+        await importing.end()
+        assert [*await contents(second.table)] == [key]

@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.access.sealed_rows import SEALED
+from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.moving.archive import Manifest
 from penstock.datastore.moving.held_folders import hold_folder
 from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.store import Store
+from penstock.datastore.table.layout import PLAYER_PASSWORD
+from penstock.datastore.table.port import Put
 from penstock.server.command_line import run
 from penstock.server.commands import import_
 from penstock.server.commands.options import StoreOptions
@@ -50,7 +54,7 @@ def test_a_seeded_store_is_exported_imported_and_recounted(
     assert (exported["samples"], exported["files"], exported.pop("leftOut")) == (0, 22, 0)
     assert not (archive / "snapshot").exists()
     imported = answer(capsys, "import", archive, "--data-dir", "b")
-    assert imported == {**exported, "differences": []}
+    assert imported == {**exported, "lostSecrets": 0, "differences": []}
     assert answer(capsys, "doctor", "--recount", "--data-dir", "b")["differences"] == []
 
     failed = answer(capsys, "export", archive, "--data-dir", "a", code=1)
@@ -69,6 +73,18 @@ def test_objects_of_others_that_an_export_left_out_are_told(
     assert answer(capsys, "export", "one", "--data-dir", "a")["leftOut"] == 2
     assert run(["export", "two", "--data-dir", "a"]) == 0
     assert "\n2 objects of other programs left out: " in capsys.readouterr().out
+
+
+def test_secrets_that_the_key_of_an_archive_does_not_open_are_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asyncio.run(keep_a_lost_secret(StoreOptions(data_dir=Path("a")).settings()))
+    answer(capsys, "export", "archive", "--data-dir", "a")
+    imported = answer(capsys, "import", "archive", "--data-dir", "b", code=1)
+    assert (imported["lostSecrets"], imported["differences"]) == (1, [])
+    assert run(["import", "archive", "--data-dir", "c"]) == 1
+    words = "1 secret of users cannot be opened by the archive's key."
+    assert words in capsys.readouterr().out.splitlines()
 
 
 def test_an_export_writes_nothing_into_a_folder_with_other_things(
@@ -117,7 +133,7 @@ def test_a_move_that_is_killed_behind_its_last_part_goes_on(
         answer(capsys, "import", archive, "--data-dir", "b", code=1)
     imported = answer(capsys, "import", archive, "--data-dir", "b")
     del exported["archive"], exported["leftOut"]
-    assert imported == {**exported, "differences": []}
+    assert imported == {**exported, "lostSecrets": 0, "differences": []}
     assert "--into-existing" in str(answer(capsys, "import", archive, "--data-dir", "b", code=1))
 
 
@@ -176,6 +192,14 @@ def test_a_row_that_is_behind_a_sample_is_told_and_raised(
     repaired = answer(capsys, "doctor", "--repair", "--data-dir", "a")
     assert [check["level"] for check in repaired["checks"]] == ["ok", "warn", "warn"]
     assert answer(capsys, "doctor", "--recount", "--data-dir", "a")["differences"] == []
+
+
+async def keep_a_lost_secret(settings: Settings) -> None:
+    async with open_movable_store(settings) as store:
+        await store.table.create()
+        key = PLAYER_PASSWORD.key(user="ann", password="1")
+        sealed = await LocalVault(b"lost" * 8).seal(b"secret", {"purpose": "another"})
+        await store.table.write([Put({"pk": key.pk, "sk": key.sk, SEALED: sealed})])
 
 
 async def keep_a_sample(settings: Settings) -> None:
