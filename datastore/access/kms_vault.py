@@ -55,7 +55,10 @@ class KmsVault:
     async def open(self, sealed: str, context: SecretContext) -> bytes:
         if not sealed.startswith(_FORM):
             raise TamperedSecret("not of this vault")
-        blob = b64decode(sealed.removeprefix(_FORM))
+        try:
+            blob = b64decode(sealed.removeprefix(_FORM))
+        except ValueError:
+            raise TamperedSecret("not of this vault") from None
         return await self._call(
             "decrypt", "Plaintext", CiphertextBlob=blob, EncryptionContext=dict(context)
         )

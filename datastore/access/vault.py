@@ -58,12 +58,12 @@ class LocalVault:
     async def open(self, sealed: str, context: SecretContext) -> bytes:
         if not sealed.startswith(_FORM):
             raise TamperedSecret("not of this vault")
-        raw = b64decode(sealed.removeprefix(_FORM))
         try:
+            raw = b64decode(sealed.removeprefix(_FORM))
             return self._cipher.decrypt(
                 raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _associated_data(context)
             )
-        except InvalidTag:
+        except (InvalidTag, ValueError):
             raise TamperedSecret("not sealed for this") from None
 
     async def close(self) -> None:

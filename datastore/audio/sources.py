@@ -4,17 +4,21 @@ A user's bucket is opened with the user's keys, or with a role that must require
 that the server made.
 """
 
+import logging
 from asyncio import to_thread
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
+from penstock.datastore.access.vault import TamperedSecret
 from penstock.datastore.audio.buckets import AudioSource, BucketPool, OpenBucket, OpenedBucket
 from penstock.datastore.audio.connections import BucketConnections
 from penstock.datastore.audio.records import BucketConnection, ConnectionKind
-from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.objects.port import Credentials, Files
+
+logger = logging.getLogger("penstock.audio")
 
 
 class RoleCredentials(NamedTuple):
@@ -48,6 +52,9 @@ class NoRoles:
         """Do nothing: no connection is open."""
 
 
+LOST_KEYS: Final = (
+    "The server can no longer read the keys of this connection: connect the bucket again with them."
+)
 NO_ROLES: Final[Roles] = NoRoles()
 
 
@@ -59,13 +66,15 @@ class AudioSources:
     connections: BucketConnections
     pool: BucketPool
     roles: Roles
+    lost_keys: set[str] = field(default_factory=set)
+    """The connections whose lost keys the log names already."""
 
     @asynccontextmanager
     async def open_source(self, connection_id: str | None) -> AsyncIterator[AudioSource]:
         """Open a bucket: the server's own if there is no connection.
 
         Raises NotFound for a connection that the caller does not have, IllegalState if its
-        bucket denies access.
+        bucket denies access or its keys do not open.
         """
         if connection_id is None:
             yield self.files
@@ -98,11 +107,21 @@ class AudioSources:
             arn, external_id = str(connection.role_arn), str(connection.external_id)
             credentials, until = await self.roles.assume(arn, external_id, self._user)
         else:
-            credentials = await self.connections.unseal_keys(connection.id)
+            credentials = await self._unseal_keys(connection.id)
         open_bucket = await to_thread(_load_bucket_opener)
         clock = self.pool.clock
         source = await open_bucket(connection, credentials, rules.socket_for, until, clock)
         return OpenedBucket(source, until)
+
+    async def _unseal_keys(self, id: str) -> Credentials:
+        try:
+            return await self.connections.unseal_keys(id)
+        except TamperedSecret:
+            # A call may sign the URLs of many tracks.
+            if id not in self.lost_keys:
+                self.lost_keys.add(id)
+                logger.warning("the keys of the connection %s do not open with this vault", id)
+            raise IllegalState(LOST_KEYS, "KEYS_LOST") from None
 
     @property
     def _user(self) -> str:

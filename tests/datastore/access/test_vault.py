@@ -46,7 +46,15 @@ async def test_a_secret_does_not_open_for_anything_else(
 
 
 async def test_what_was_sealed_elsewhere_does_not_open(vault: Vault) -> None:
-    for foreign in (await LocalVault(b"x" * 32).seal(SECRET, CONTEXT), "kms:AAAA", "plain", ""):
+    for foreign in (
+        await LocalVault(b"x" * 32).seal(SECRET, CONTEXT),
+        "kms:AAAA",
+        "kms:A",
+        "aes-256-gcm:A",
+        "aes-256-gcm:AAAA",
+        "plain",
+        "",
+    ):
         with pytest.raises(TamperedSecret):
             await vault.open(foreign, CONTEXT)
 
