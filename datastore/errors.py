@@ -334,6 +334,10 @@ class IllegalState(ExpectedFailure):
         self.state = state
 
 
+class ObjectRefused(IllegalState):
+    """A user's bucket did not give out one object; it may give out others."""
+
+
 class AlreadyLoaded(IllegalState):
     """The run was loaded; only a reload undoes that."""
 

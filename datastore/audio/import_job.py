@@ -8,7 +8,7 @@ be repeated. After a crash the next worker continues at the cursor, the last obj
 from asyncio import Semaphore, gather, get_running_loop, sleep, timeout
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from msgspec.structs import asdict, replace
@@ -41,6 +41,7 @@ from penstock.datastore.errors import (
     Invalid,
     LimitExceeded,
     NotFound,
+    ObjectRefused,
     ObjectTaken,
     PenstockError,
     Unavailable,
@@ -118,6 +119,9 @@ MAX_OBJECT_SECONDS: Final = 15
 MAX_LISTING_SECONDS: Final = 60
 """The seconds after which a user's bucket counts as one that does not answer."""
 
+MAX_REFUSED: Final = 20
+"""The refused objects in a row after which the bucket counts as one that refuses them all."""
+
 REPLACED: Final = ObjectState(None, is_upload=False)
 
 
@@ -125,6 +129,23 @@ async def import_audio(access: Access, lease: JobLease, sources: AudioSources) -
     """Do the job of a lease, as the user who began it."""
     reading, covers = Semaphore(CONCURRENT_READS), FolderCovers(access)
     await _AudioImport(access, lease, sources, reading, covers).run()
+
+
+@dataclass(slots=True)
+class _RefusalCount:
+    """The refused objects in a row."""
+
+    count: int = 0
+
+    def add(self, outcomes: Sequence[TrackDraft | PenstockError]) -> None:
+        """Count on; raises the refusal at MAX_REFUSED of them."""
+        for outcome in outcomes:
+            if not isinstance(outcome, ObjectRefused):
+                self.count = 0
+                continue
+            self.count += 1
+            if self.count >= MAX_REFUSED:
+                raise outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +157,7 @@ class _AudioImport:
     sources: AudioSources
     reading: Semaphore
     folder_covers: FolderCovers
+    refusals: _RefusalCount = field(default_factory=_RefusalCount)
 
     async def run(self) -> None:
         """Import the objects step by step; after MAX_TURN_SECONDS, pause for other jobs."""
@@ -219,6 +241,7 @@ class _AudioImport:
             read = [(track.object_key, REPLACED) for track in replaced]
             read += [(entry.key, state) for entry, state in new]
             found = await gather(*(self._read_draft(source, *each) for each in read))
+        self.refusals.add(found)
         drafts, failures = _split(read, found)
         written = await self._rewrite_replaced(replaced, drafts, failures)
         return written + await self._add_tracks(list(drafts.values()), failures)
@@ -330,7 +353,10 @@ def object_place(track: Audio) -> tuple[str, str | None, str]:
 
 async def _is_changed(source: AudioSource, track: Audio) -> bool:
     """Whether the object itself has another content, as entity tags of lists may differ."""
-    stat = await source.stat(track.object_key)
+    try:
+        stat = await source.stat(track.object_key)
+    except ObjectRefused:
+        return True  # reading it reports that
     if stat is None:
         return False
     return not has_content(track, FileEntry(track.object_key, stat.size, stat.etag))
@@ -345,6 +371,8 @@ def _split(
     for (key, _), outcome in zip(read, found, strict=True):
         if isinstance(outcome, TrackDraft):
             drafts[key] = outcome
+        elif isinstance(outcome, ObjectRefused):
+            failures[key] = outcome
         elif isinstance(outcome, IllegalState | Unavailable):
             raise outcome  # the error concerns the bucket, not only this object
         elif not isinstance(outcome, ObjectTaken):  # a call has just added the upload

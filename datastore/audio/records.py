@@ -172,6 +172,7 @@ class ImportFailureCode(StrEnum):
     QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
     MISSING = "MISSING"
     VANISHED = "VANISHED"
+    REFUSED = "REFUSED"
     OTHER = "OTHER"
 
 

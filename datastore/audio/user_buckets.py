@@ -6,13 +6,13 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.datastore.audio.endpoint_rules import unusable_endpoint
 from penstock.datastore.audio.records import BucketConnection
 from penstock.datastore.aws_session import warm_up
 from penstock.datastore.dynamodb.failures import LOST_ANSWER, STRANGE_ANSWER
-from penstock.datastore.errors import IllegalState, RequestRefused, Unavailable
+from penstock.datastore.errors import IllegalState, ObjectRefused, RequestRefused, Unavailable
 from penstock.datastore.objects.port import (
     KEY_BYTES,
     LISTING,
@@ -47,6 +47,10 @@ DENIALS: Final = frozenset(
 """The codes with which S3 denies access; any other text of an answer is not passed on."""
 
 
+_DENIED: Final = "The bucket does not let the server in."
+_OF_OBJECT: Final = frozenset(("403", "AccessDenied"))
+"""The denials that may concern one object alone."""
+
 _UNANSWERED: Final[tuple[type[Exception], ...]] = (RuntimeError, Unavailable, *LOST_ANSWER)
 
 
@@ -78,7 +82,7 @@ class UserBucket:
         )
 
     async def stat(self, key: str) -> Stat | None:
-        with _translate_errors():
+        with _translate_errors(), _translate_refusals():
             stat = await self.files.stat(key)
             if stat is not None:
                 _require_short(stat.etag, MAX_ETAG)
@@ -88,7 +92,7 @@ class UserBucket:
         """Read at a least speed: a bucket that sends byte by byte holds up what it is read for."""
         clock = get_running_loop().time
         last = clock() + READ_SECONDS
-        with _translate_errors():
+        with _translate_errors(), _translate_refusals():
             async with aclosing(self.files.read(key, start=start, end=end)) as chunks:
                 async for chunk in chunks:
                     yield chunk
@@ -136,13 +140,34 @@ def _require_short(text: str, most: int) -> None:
 
 
 @contextmanager
+def _translate_refusals() -> Iterator[None]:
+    """Raise ObjectRefused for an answer that may concern the requested object alone."""
+    try:
+        yield
+    except RequestRefused as refused:
+        if refused.code in _OF_OBJECT:
+            raise ObjectRefused(_DENIED, refused.code) from refused
+        if refused.code not in DENIALS:
+            raise _refused_object() from refused
+        raise
+    except Unavailable as error:
+        if isinstance(error.__cause__, ClientError):
+            raise _refused_object() from error
+        raise
+
+
+def _refused_object() -> ObjectRefused:
+    failure = unusable_endpoint()
+    return ObjectRefused(failure.message, failure.state)
+
+
+@contextmanager
 def _translate_errors() -> Iterator[None]:
     try:
         yield
     except RequestRefused as refused:
         if refused.code in DENIALS:
-            words = "The bucket does not let the server in."
-            raise IllegalState(words, refused.code) from refused
+            raise IllegalState(_DENIED, refused.code) from refused
         raise unusable_endpoint() from refused
     except (BotoCoreError, *STRANGE_ANSWER) as error:
         raise unusable_endpoint() from error

@@ -75,6 +75,10 @@ describe_values(
             "The track stays, with the time in `missingSince`."
         ),
         ImportFailureCode.VANISHED: "The object was listed, but was gone when it was read.",
+        ImportFailureCode.REFUSED: (
+            "The bucket does not give out the object: it may be archived, or encrypted with a key "
+            "that the server may not use."
+        ),
         ImportFailureCode.OTHER: "The object could not be added for another reason.",
     },
 )

@@ -14,7 +14,7 @@ from penstock.datastore.audio.names import content_hash, object_hash
 from penstock.datastore.audio.object_keys import file_name_of
 from penstock.datastore.audio.records import Audio, ImportFailure, ImportFailureCode
 from penstock.datastore.audio.tracks import TrackReader, audio_of
-from penstock.datastore.errors import BadArgument, NotFound, ObjectTaken
+from penstock.datastore.errors import BadArgument, NotFound, ObjectRefused, ObjectTaken
 from penstock.datastore.objects.port import FileEntry
 from penstock.datastore.table.layout import AUDIO, AUDIO_MISSING
 from penstock.datastore.table.pages import query_pages
@@ -134,7 +134,7 @@ class MissingObjects:
         try:
             if await source.stat(track.object_key) is not None:
                 return
-        except BadArgument:
+        except (BadArgument, ObjectRefused):
             return
         at = self.access.clock.timestamp()
 

@@ -11,6 +11,7 @@ from penstock.datastore.errors import (
     Invalid,
     LimitExceeded,
     NotFound,
+    ObjectRefused,
     PenstockError,
     QuotaExceeded,
 )
@@ -21,6 +22,7 @@ from penstock.datastore.table.layout import IMPORT_FAILURE
 from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import TTL, Attributes, Item, Key, Query, Range
 
+REFUSED_MESSAGE: Final = "The bucket does not give out this object, though it lists it."
 _CODES: Final = frozenset(code.value for code in ImportFailureCode)
 
 
@@ -62,6 +64,9 @@ def failure_item(access: Access, job: str, failure: ImportFailure) -> Item:
 
 def describe_failure(key: str, error: PenstockError) -> ImportFailure:
     """The report about an object that could not be added."""
+    if isinstance(error, ObjectRefused):
+        code = ImportFailureCode.REFUSED
+        return ImportFailure(object_key=key, code=code, message=REFUSED_MESSAGE)
     return ImportFailure(object_key=key, code=_failure_code(key, error), message=error.message)
 
 

@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.audio.imports.report import describe_failure, failure_item
+from penstock.datastore.audio.imports.report import (
+    REFUSED_MESSAGE,
+    describe_failure,
+    failure_item,
+)
 from penstock.datastore.audio.records import ImportFailureCode
 from penstock.datastore.audio.track_rules import tag_problems
 from penstock.datastore.errors import (
@@ -13,6 +17,7 @@ from penstock.datastore.errors import (
     Invalid,
     LimitExceeded,
     NotFound,
+    ObjectRefused,
     PenstockError,
     QuotaExceeded,
 )
@@ -35,6 +40,7 @@ CASES: tuple[tuple[str, PenstockError, str], ...] = (
     ("a", Invalid(TWO_PROBLEMS), "INVALID_TAGS"),
     ("a", LimitExceeded("bytes of an item", 1, 2), "LIMIT_EXCEEDED"),
     ("a", QuotaExceeded(QuotaKind.FILES, 1, 1), "QUOTA_EXCEEDED"),
+    ("a", ObjectRefused(REFUSED_MESSAGE, "?"), "REFUSED"),
     ("a", IllegalState("?", "?"), "OTHER"),
 )
 

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "f563fbcd72aa2da5622f20c8cb8b3f4f00fe4cda988f86827c2b3eda9944a9bc"
+STRUCTURE = "678e4fc00747fab04fb2bd424b45cf17dafc26af3eb568d0a6c6e97f28172b28"
 SMALL = '''
 """The fields that read data."""
 type Query {
