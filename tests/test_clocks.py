@@ -35,8 +35,6 @@ READS_OF_PAGES = {
     *("is_visible", "text_content"),
 }
 ALLOWED = {
-    "browser/test_graphiql_offline.py: an assertion on a page that may still change": "a count"
-    " that is too small at first is no failure either",
     "documents/test_pipelines.py: a sleep before an assertion": "two changes have different times",
     "schema/executions/test_executions.py: a bound of 0.01 s": "only the pace of a poll",
     "schema/test_subscriptions.py: a bound of 0.01 s": "waits for what never comes",

@@ -230,9 +230,11 @@ async def test_a_copy_into_place_that_outlasts_its_claim_replaces_nothing(
         await put_file(store.files, staged_key(key, 1), b"late")
     real, ended = LocalFiles.copy, list[Execution]()
 
-    async def copy_late(files: LocalFiles, source: str, target: str) -> None:
+    async def copy_late(
+        files: LocalFiles, source: str, target: str, etag: str | None = None
+    ) -> None:
         if source != staged_key(output_key(made), 1):
-            await real(files, source, target)
+            await real(files, source, target, etag)
             return
         watch.move(timedelta(minutes=5))
         heir = (await external.claim(made.id, "heir")).execution
