@@ -10,7 +10,7 @@ from penstock.datastore.dynamodb.expressions import Aliases, key_expression
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.record_views import WireItem
 from penstock.datastore.dynamodb.retry import Attempts
-from penstock.datastore.dynamodb.unprocessed import Requests, count_requests, select_unprocessed
+from penstock.datastore.dynamodb.unprocessed import Requests, pause_before_rest, select_unprocessed
 from penstock.datastore.dynamodb.wire import Raw, decode_key, decode_measured_item, encode_key
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import (
@@ -53,9 +53,7 @@ async def batch_get(
         items, rest = await attempts.send(read)
         for table, texts in items.items():
             found[table] += texts
-        if rest:
-            left = count_requests(rest)
-            await attempts.pause_before_rest(of=count_requests(pending), left=left)
+        await pause_before_rest(attempts, pending, rest)
         pending = rest
     return {
         table: _read_batch(texts, len(keys[table]), consistent=consistent)

@@ -13,7 +13,7 @@ from penstock.datastore.dynamodb.expressions import Aliases, condition_expressio
 from penstock.datastore.dynamodb.failures import TransactionCancelled
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import Attempts
-from penstock.datastore.dynamodb.unprocessed import Requests, count_requests, select_unprocessed
+from penstock.datastore.dynamodb.unprocessed import Requests, pause_before_rest, select_unprocessed
 from penstock.datastore.dynamodb.wire import Raw, decode_key, encode_item, encode_key
 from penstock.datastore.table import limits
 from penstock.datastore.table.limits import ItemFootprint
@@ -78,9 +78,7 @@ async def batch_write(
     }
     while pending:
         rest = await attempts.send(partial(_write_batch, client, pending))
-        if rest:
-            left = count_requests(rest)
-            await attempts.pause_before_rest(of=count_requests(pending), left=left)
+        await pause_before_rest(attempts, pending, rest)
         pending = rest
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from botocore.parsers import ResponseParserError
 
 from penstock.datastore.dynamodb.failures import STRANGE_ANSWER
+from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.dynamodb.wire import Raw
 from penstock.datastore.table.port import Key
 
@@ -30,5 +31,11 @@ def select_unprocessed(
     return {table: of for table, of in rest.items() if of}
 
 
-def count_requests(requests: Requests) -> int:
+async def pause_before_rest(attempts: Attempts, sent: Requests, rest: Requests) -> None:
+    """Wait before the rest of what was sent is sent again, if there is any."""
+    if rest:
+        await attempts.pause_before_rest(of=_count(sent), left=_count(rest))
+
+
+def _count(requests: Requests) -> int:
     return sum(map(len, requests.values()))
