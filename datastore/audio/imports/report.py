@@ -7,7 +7,6 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.records import ImportFailure, ImportFailureCode
 from penstock.datastore.errors import (
-    BadArgument,
     Invalid,
     LimitExceeded,
     NotFound,
@@ -16,7 +15,7 @@ from penstock.datastore.errors import (
     QuotaExceeded,
 )
 from penstock.datastore.jobs.rows import JOB_RETENTION
-from penstock.datastore.objects.checks import check_key
+from penstock.datastore.objects.checks import is_key
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import IMPORT_FAILURE
 from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
@@ -73,7 +72,7 @@ def describe_failure(key: str, error: PenstockError) -> ImportFailure:
 def _failure_code(key: str, error: PenstockError) -> ImportFailureCode:
     match error:
         case NotFound():
-            return ImportFailureCode.VANISHED if _is_usable(key) else ImportFailureCode.INVALID_KEY
+            return ImportFailureCode.VANISHED if is_key(key) else ImportFailureCode.INVALID_KEY
         case Invalid(problems=[problem]) if problem.code in _CODES:
             return ImportFailureCode(problem.code)
         case Invalid(problems=problems) if any(p.path == ["objectKey"] for p in problems):
@@ -84,14 +83,6 @@ def _failure_code(key: str, error: PenstockError) -> ImportFailureCode:
             return ImportFailureCode(error.code.value)
         case _:
             return ImportFailureCode.OTHER
-
-
-def _is_usable(key: str) -> bool:
-    try:
-        check_key(key)
-    except BadArgument:
-        return False
-    return True
 
 
 def _read_failure(item: Attributes) -> ImportFailure:
