@@ -29,7 +29,7 @@ class AddressSettings(BaseSettings):
     )
     public_url: str | None = Field(
         None,
-        pattern=r"^https?://[^/?#\s]+(/[^?#\s]*[^/?#\s])?$",
+        pattern=r"^https?://[^/?#@\s]+(/[^?#\s]*[^/?#\s])?$",
         description="Public URL of the server, without a slash at its end. URLs of files in the "
         "data directory begin with it. If it has a path, the pages lie below that, whether a proxy "
         "takes the path away or not. By default the address that the server listens on.",

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 HIDDEN: Final = "(hidden)"
 _USER_OF_URL: Final = re.compile(r"(?<=://)[^/@]*@")
+_QUERY_OF_URL: Final = re.compile(r"(://[^?#\s]*\?)[^#\s]+")
 
 
 def is_secure(url: str) -> bool:
@@ -29,5 +30,5 @@ def _is_loopback(host: str) -> bool:
 
 
 def hide_credentials(text: str) -> str:
-    """Return the text with the user and the password of a URL hidden."""
-    return _USER_OF_URL.sub(f"{HIDDEN}@", text)
+    """Return the text with the user, the password and the query of a URL hidden."""
+    return _QUERY_OF_URL.sub(rf"\1{HIDDEN}", _USER_OF_URL.sub(f"{HIDDEN}@", text))

@@ -9,6 +9,8 @@ from pydantic_settings import BaseSettings
 from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind
 
 DATABASE = "penstock.db"
+_ENDPOINT = r"^https?://[^/?#@\s]+(/[^?#\s]*)?$"
+"""A URL without credentials and without a query, which may hold a secret."""
 
 
 class StoreSettings(BaseSettings):
@@ -32,7 +34,7 @@ class StoreSettings(BaseSettings):
         "configuration.",
     )
     endpoint_url: str | None = Field(
-        None, pattern="^https?://", description="URL of DynamoDB, if it is not AWS's."
+        None, pattern=_ENDPOINT, description="URL of DynamoDB, if it is not AWS's."
     )
     dynamodb_client: ClientKind = Field(
         DEFAULT_CLIENT,
@@ -65,7 +67,7 @@ class StoreSettings(BaseSettings):
         description="Name of the S3 bucket for files.",
     )
     s3_endpoint_url: str | None = Field(
-        None, pattern="^https?://", description="URL of S3, if it is not AWS's."
+        None, pattern=_ENDPOINT, description="URL of S3, if it is not AWS's."
     )
     kms_key: str | None = Field(
         None,

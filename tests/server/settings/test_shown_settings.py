@@ -1,5 +1,8 @@
 """The settings that administrators see: every one, and no secret."""
 
+import pytest
+
+from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.settings import Settings
 from penstock.server.settings.shown_settings import show_settings
 
@@ -21,8 +24,30 @@ def test_every_setting_is_shown_by_the_name_of_its_variable() -> None:
 
 def test_secrets_are_hidden_in_fields_and_in_urls() -> None:
     found = settings_by_name(
-        ngsi_access_key_id="AKIA", ngsi_secret_access_key="s3cret", dask="tcp://me:s3cret@host:1"
+        ngsi_access_key_id="AKIA",
+        ngsi_secret_access_key="s3cret",
+        openlineage_url="https://catalogue.example/lineage?key=s3cret&to=s3cret",
     )
     assert found["PENSTOCK_NGSI_SECRET_ACCESS_KEY"] == ("(hidden)", False)
-    assert found["PENSTOCK_DASK"] == ("tcp://(hidden)@host:1", False)
+    assert found["PENSTOCK_OPENLINEAGE_URL"] == (
+        "https://catalogue.example/lineage?(hidden)",
+        False,
+    )
     assert "s3cret" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("setting", "url"),
+    [
+        ("dask", "tcp://me:s3cret@host:1"),
+        ("public_url", "https://me:s3cret@host"),
+        ("endpoint_url", "http://me:s3cret@host"),
+        ("endpoint_url", "http://host/?key=s3cret"),
+        ("s3_endpoint_url", "http://me:s3cret@host:9000/"),
+    ],
+)
+def test_other_urls_have_no_secret_and_a_refusal_does_not_show_it(setting: str, url: str) -> None:
+    with pytest.raises(InvalidSettings, match=f"PENSTOCK_{setting.upper()}") as refused:
+        Settings.load(**{setting: url})
+    assert "(hidden)" in str(refused.value)
+    assert "s3cret" not in str(refused.value)
