@@ -17,6 +17,7 @@ from penstock.schema.engine import engine
 from penstock.schema.engine.interpreter import Interpreter
 from tests.datastore.ngsi.sample_destinations import open_destinations, open_embedded
 from tests.support.graphql_client import Ask
+from tests.support.loop_clock import let_tasks_run
 from tests.support.patience import HUNG_SECONDS, find_limits
 from tests.support.server_process import EXECUTOR
 from tests.support.shared_clients import sharing_clients
@@ -93,6 +94,17 @@ async def clients(patience: None) -> AsyncIterator[None]:
     """Let the tables of all tests share the clients of their servers."""
     async with sharing_clients():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+async def quiet_loop(clients: None) -> AsyncIterator[None]:
+    """Fail where a test left work that calls itself again in each turn of the loop.
+
+    All tests of the process share the loop: such work takes half of a processor from then on.
+    """
+    yield
+    await let_tasks_run()
+    assert not asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")

@@ -313,10 +313,11 @@ async def test_others_have_their_turn_while_many_followers_get_a_change(
     monkeypatch.setattr("penstock.datastore.change_log.feed.LOOKS_OF_A_WAKING", 4)
     reader, turns = Reader(table), 0
 
-    def count_turn() -> None:
+    async def count_turns() -> None:
         nonlocal turns
-        turns += 1
-        asyncio.get_running_loop().call_soon(count_turn)
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
 
     async with AsyncExitStack() as stack:
         followers = [
@@ -324,9 +325,11 @@ async def test_others_have_their_turn_while_many_followers_get_a_change(
             for _ in range(100)
         ]
         (kind,) = reader.feed._kinds.values()
-        count_turn()
+        counting = asyncio.create_task(count_turns())
+        await asyncio.sleep(0)
         await kind.offer_new([change(1, reader.now)])
         taken = turns
+        counting.cancel()
         assert all(bool(follower._pending) is wakes for follower in followers)
     # 10 looks fill a turn, or 2 followers who wake, each of whom counts as 5 looks.
     assert taken == (50 if wakes else 10)
