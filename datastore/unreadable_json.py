@@ -1,8 +1,20 @@
 """Words for what is wrong with a document in JSON, instead of those of the library."""
 
 import re
+from typing import Final
 
 import msgspec
+
+JSON_ERRORS: Final = (
+    msgspec.MsgspecError,
+    UnicodeDecodeError,
+    UnicodeEncodeError,
+    RecursionError,
+)
+"""The errors of msgspec for a document that it cannot read.
+
+Those of Unicode are raised for texts and keys that are no UTF-8, and are no MsgspecError.
+"""
 
 _PLACE = re.compile(r"`(\$[.\[\]\w]*)`$", re.ASCII)
 

@@ -6,6 +6,7 @@ import msgspec
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
+from penstock.datastore.unreadable_json import JSON_ERRORS
 from penstock.schema import schema
 from penstock.schema.engine.documents import PersistedDocuments, PersistedMode
 from penstock.schema.engine.engine import CompiledExecutor
@@ -60,7 +61,7 @@ def read_persisted(settings: Settings) -> PersistedDocuments:
         return PersistedDocuments(mode, msgspec.json.decode(texts, type=dict[str, str]), own=own)
     except OSError as error:
         reason = error.strerror or "cannot be read"
-    except msgspec.DecodeError as error:
+    except JSON_ERRORS as error:
         reason = f"is no JSON object from ids to texts: {error}"
     problem = f"PENSTOCK_TRUSTED_DOCUMENTS: {settings.trusted_documents}: {reason}"
     raise InvalidSettings((problem,))

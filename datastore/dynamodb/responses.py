@@ -8,6 +8,7 @@ import orjson
 from botocore.parsers import ResponseParserError
 
 from penstock.datastore.dynamodb.wire import Raw
+from penstock.datastore.unreadable_json import JSON_ERRORS
 
 FIRST_FAILURE_STATUS = 300
 """The first HTTP status of a failure; redirects count as failures."""
@@ -77,7 +78,7 @@ def _decode_object(body: bytes, loads: Callable[[bytes], Any], *, lenient: bool)
     """Decode the object; a failure may carry anything, such as the page of a load balancer."""
     try:
         parsed = loads(body)
-    except (orjson.JSONDecodeError, msgspec.DecodeError) as error:
+    except (orjson.JSONDecodeError, *JSON_ERRORS) as error:
         if lenient:
             return {}
         raise ResponseParserError(f"an answer that cannot be read: {error}") from error

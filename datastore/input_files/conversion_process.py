@@ -22,6 +22,7 @@ import msgspec
 from penstock.datastore.input_files.kinds import InputKind
 from penstock.datastore.input_files.write_table import ConversionOrder, ConvertedInput, write_table
 from penstock.datastore.kept_rows.database import Connection, confine, open_database
+from penstock.datastore.unreadable_json import JSON_ERRORS
 from penstock.transform.problems import InputRefused
 
 REPORT_SECONDS: Final = 0.1
@@ -113,7 +114,7 @@ class _Forks:
 
 def _read_outcome(text: bytes) -> ConversionOutcome | None:
     """Return the outcome; None if the fork wrote none, or not all of it."""
-    with suppress(msgspec.DecodeError):
+    with suppress(*JSON_ERRORS):
         return msgspec.json.decode(text, type=ConversionOutcome)
     return None
 

@@ -25,6 +25,7 @@ from penstock.datastore.roles import Role
 from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.port import Value
+from penstock.datastore.unreadable_json import JSON_ERRORS
 
 
 class SourceItem(NamedTuple):
@@ -161,7 +162,7 @@ def _read_line(place: str, line: bytes) -> SourceItem:
         return SourceItem(place, None, [f"it is longer than {MAX_LINE} bytes"])
     try:
         item = _decoder.decode(line)
-    except (msgspec.DecodeError, RecursionError):
+    except JSON_ERRORS:
         return SourceItem(place, None, ["it is no JSON object"])
     whole = item.get("Item")
     if isinstance(whole, dict):

@@ -22,6 +22,7 @@ from penstock.datastore.private_files import (
     sync_file,
     sync_folder,
 )
+from penstock.datastore.unreadable_json import JSON_ERRORS
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -122,7 +123,7 @@ class Archive:
             return None
         try:
             found = msgspec.json.decode(text, type=Manifest)
-        except msgspec.MsgspecError as error:
+        except JSON_ERRORS as error:
             raise DamagedArchive(f"{self.folder / MANIFEST} is damaged: {error}") from error
         if found.format != FORMAT:
             raise DamagedArchive(f"The archive has format {found.format}; this is {FORMAT}.")

@@ -29,6 +29,7 @@ from penstock.datastore.private_files import (
     sync_folder,
 )
 from penstock.datastore.sqlite.copy_file import copy_database
+from penstock.datastore.unreadable_json import JSON_ERRORS
 
 LISTING: Final = "backup.json"
 INDEX: Final = "index.db"
@@ -168,7 +169,7 @@ def check_backup(kept: DataFolder) -> Backup:
         backup = msgspec.json.decode((kept.path / LISTING).read_bytes(), type=Backup)
     except FileNotFoundError as error:
         raise DamagedArchive(f"{kept.path} is no backup, or it was cut short.") from error
-    except msgspec.MsgspecError as error:
+    except JSON_ERRORS as error:
         raise DamagedArchive(f"{kept.path / LISTING} is damaged: {error}") from error
     if backup.format != FORMAT:
         raise DamagedArchive(f"The backup has format {backup.format}; this is {FORMAT}.")

@@ -21,6 +21,7 @@ from penstock.datastore.objects.chunks import limit_size, single_chunk
 from penstock.datastore.objects.port import LISTING, Files
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Value
+from penstock.datastore.unreadable_json import JSON_ERRORS
 
 Json: TypeAlias = Any
 """Texts, truth values, None, integers, lists and objects; any other number is a `Raw`."""
@@ -185,7 +186,7 @@ class LineFiles(Generic[T]):
         """The values in the bytes of a file, of which each has one; raises DamagedLines."""
         try:
             values = self.decoder.decode_lines(gzip.decompress(packed))
-        except (OSError, EOFError, zlib.error, msgspec.MsgspecError, RecursionError) as error:
+        except (OSError, EOFError, zlib.error, *JSON_ERRORS) as error:
             raise DamagedLines(f"The file {key} is damaged.") from error
         if not values:
             # No bytes at all are a file of gzip for Python.

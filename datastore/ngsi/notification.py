@@ -10,8 +10,6 @@ from hashlib import sha256
 from typing import Final
 from uuid import uuid4
 
-import msgspec
-
 from penstock.datastore.errors import BadArgument, LimitExceeded
 from penstock.datastore.ngsi.entities import MAX_IDENTIFIER, read_entity, read_legacy_entity
 from penstock.datastore.ngsi.events import (
@@ -33,7 +31,7 @@ from penstock.datastore.ngsi.linked_data.signs import (
 from penstock.datastore.ngsi.linked_data.tenants import SERVICE_HEADER, Tenants, tenant_service
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.text import LONGEST_NAME, comparison_form, normalisation_problem
-from penstock.datastore.unreadable_json import describe_unreadable
+from penstock.datastore.unreadable_json import JSON_ERRORS, describe_unreadable
 
 MAX_SERVICE: Final = 50
 MAX_LEVELS: Final = 10
@@ -199,7 +197,7 @@ def read_notification(heading: NotificationHeaders, body: bytes) -> Notification
         raise BadArgument("The notification has no body.")
     try:
         found = read_json(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except JSON_ERRORS as error:
         words = describe_unreadable(error, "the whole body")
         raise BadArgument(f"The body cannot be read: {words}.") from None
     if not isinstance(found, dict):

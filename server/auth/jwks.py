@@ -19,6 +19,7 @@ from joserfc.jwk import JWKRegistry, Key
 from joserfc.jws import JWSRegistry
 
 from penstock.datastore.errors import Unavailable
+from penstock.datastore.unreadable_json import JSON_ERRORS
 from penstock.server.core.http_client import AnswerTooLong, BoundedReading
 from penstock.server.settings.secure_urls import is_secure
 
@@ -58,7 +59,7 @@ async def fetch_json(http: httpx.AsyncClient, url: str) -> JsonDocument:
         raise FetchFailed(f"{url} {error}") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise FetchFailed(f"{url}: {type(error).__name__} {error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except JSON_ERRORS as error:
         raise FetchFailed(f"{url} did not answer with JSON") from error
     except UnicodeError as error:
         # Of a name that cannot be one of a host, httpx lets through what its library raises.

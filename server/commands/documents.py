@@ -20,6 +20,7 @@ from graphql import (
 )
 
 from penstock.datastore.text import say_count
+from penstock.datastore.unreadable_json import JSON_ERRORS
 from penstock.schema import schema
 from penstock.schema.engine.documents import DocumentCache
 from penstock.server.app_options import limits_of
@@ -177,7 +178,7 @@ def read_list(path: Path) -> dict[str, str]:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
     except FileNotFoundError:
         return {}
-    except msgspec.DecodeError as error:
+    except JSON_ERRORS as error:
         message = f"{path} is no JSON object from ids to texts: {error}"
         raise CommandFailed(message) from None
 

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
+from penstock.datastore.unreadable_json import JSON_ERRORS
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.dev_identity import DevIdentity, describe_roles
 from penstock.server.auth.dev_sessions import RENEW_AFTER, DevSession, DevSessions
@@ -85,7 +86,7 @@ async def _read_proof(request: Request, limits: Limits) -> Proof:
     body = await read_body(headers, request.receive, limits)
     try:
         return msgspec.json.decode(body, type=Proof)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except JSON_ERRORS:
         message = "The body must be an object with a `code` or a `renewal`."
         raise HttpProblem(ErrorCode.BAD_REQUEST, message) from None
 

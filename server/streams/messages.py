@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 from starlette.types import Receive, Send
 
+from penstock.datastore.unreadable_json import JSON_ERRORS
 from penstock.schema.core.errors import FormattedError
 from penstock.schema.core.scalars import encode_json
 
@@ -81,7 +82,7 @@ def parse_message(text: str, most: int) -> ClientMessage:
         if len(raw) > most:
             raise CloseRequest(CloseCode.MESSAGE_TOO_BIG, f"A message has at most {most} bytes.")
         return _decoder.decode(raw)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except JSON_ERRORS:
         raise CloseRequest(CloseCode.BAD_REQUEST, "Invalid message") from None
 
 

@@ -12,7 +12,7 @@ import msgspec
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.ngsi.naming.patterns import PatternError, compile_pattern
 from penstock.datastore.ngsi.naming.table_names import NamingPlace
-from penstock.datastore.unreadable_json import describe_unreadable
+from penstock.datastore.unreadable_json import JSON_ERRORS, describe_unreadable
 
 MAX_BYTES: Final = 256 * 1024
 MAX_MAPPINGS: Final = 1000
@@ -97,7 +97,7 @@ def read_mappings(document: bytes) -> NameMappings:
         raise Invalid([FieldProblem(["mappings"], f"are more than {MAX_BYTES} bytes")])
     try:
         return msgspec.json.decode(document, type=NameMappings)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except JSON_ERRORS as error:
         words = f"are no name mappings: {describe_unreadable(error)}"
         raise Invalid([FieldProblem(["mappings"], words)]) from None
 

@@ -27,7 +27,7 @@ from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.table.layout import NAMING_RULES
 from penstock.datastore.table.port import Item, Table, Update, key_of
-from penstock.datastore.unreadable_json import describe_unreadable
+from penstock.datastore.unreadable_json import JSON_ERRORS, describe_unreadable
 
 MAX_RULES: Final = 1000
 KEPT_PLACES: Final = 20_000
@@ -156,7 +156,7 @@ def read_rules(document: bytes) -> GroupingRules:
         raise Invalid([FieldProblem(["rules"], f"are more than {MAX_BYTES} bytes")])
     try:
         return msgspec.json.decode(document, type=GroupingRules)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except JSON_ERRORS as error:
         words = f"are no grouping rules: {describe_unreadable(error)}"
         raise Invalid([FieldProblem(["rules"], words)]) from None
 

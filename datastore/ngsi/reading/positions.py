@@ -17,6 +17,7 @@ from penstock.datastore.ngsi.directory import Attribute, Directory, Entity, Serv
 from penstock.datastore.ngsi.reading.latest import LatestReader
 from penstock.datastore.ngsi.reading.series import Sample
 from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.unreadable_json import JSON_ERRORS
 
 MAX_EXAMINED: Final = 200
 """The entities that a page examines at most; with fewer matches it ends early."""
@@ -176,7 +177,7 @@ def read_point(text: str | None) -> Point | None:
 def _read_geo_json(text: str) -> Point | None:
     try:
         value: Any = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except JSON_ERRORS:
         return None
     coordinates = value.get("coordinates") if value.get("type") == "Point" else None
     match coordinates:

@@ -16,6 +16,7 @@ from penstock.datastore.playlists.formats.document import (
     TrackFields,
     UnreadablePlaylist,
 )
+from penstock.datastore.unreadable_json import JSON_ERRORS
 
 APPLICATION: Final = "urn:penstock:track"
 
@@ -50,7 +51,7 @@ def parse_extension(text: str | bytes, line: int | None = None) -> object:
     """Decode an extension; raises UnreadablePlaylist if it is not JSON."""
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except JSON_ERRORS:
         raise UnreadablePlaylist("Our own extension of a track is no JSON.", line) from None
 
 

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.playlists.formats.document import MAX_BYTES, UnreadablePlaylist
+from penstock.datastore.unreadable_json import JSON_ERRORS
 
 NO_JSON: Final = "This is no JSPF: it is no JSON."
 
@@ -105,5 +106,5 @@ def _read_name(text: bytes) -> bytes:
     """The name of a value in UTF-8, of its text between quotes."""
     try:
         return msgspec.json.decode(b'"%b' % text, type=str).encode()
-    except (msgspec.DecodeError, UnicodeError):
+    except JSON_ERRORS:
         return b""

@@ -77,6 +77,7 @@ def test_lines_are_read_in_each_of_the_forms_that_programs_write() -> None:
         (b"{", "it is no JSON object"),
         (b"[]", "it is no JSON object"),
         (b"\xff", "it is no JSON object"),
+        (b'{"RunId\xff": "r"}', "it is no JSON object"),
         (b"[" * 100_000, "it is no JSON object"),
         (b'{"x": ' * 100_000, "it is no JSON object"),
         (b'"' + b"x" * 2**20 + b'"', "longer than 1048576 bytes"),

@@ -146,6 +146,13 @@ def test_our_own_extension_badly_written_is_told_with_its_line(text: str) -> Non
     assert read_refused(PlaylistFormat.M3U8, f"\n{text}\na.mp3").line == 3
 
 
+def test_our_own_extension_with_a_name_that_is_no_utf_8_is_told() -> None:
+    name = b'{"urn:penstock:track": [{"si\xc3": 1}]}'
+    data = b'{"playlist": {"track": [{"location": ["x"], "extension": %b}]}}' % name
+    refused = read_refused(PlaylistFormat.JSPF, data)
+    assert refused.message == "Our own extension of a track is no JSON."
+
+
 @pytest.mark.parametrize("format", [PlaylistFormat.M3U8, PlaylistFormat.XSPF])
 def test_a_text_longer_than_any_title_is_refused_with_its_line(format: PlaylistFormat) -> None:
     long = "x" * (MAX_TEXT + 1)

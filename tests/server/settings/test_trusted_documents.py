@@ -38,12 +38,18 @@ def test_only_the_documents_of_the_file_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(None, "No such file"), ("[]", "no JSON object"), ('{"a": 1}', "no JSON object"), ("{", "no")],
+    [
+        (None, "No such file"),
+        (b"[]", "no JSON object"),
+        (b'{"a": 1}', "no JSON object"),
+        (b"{", "no"),
+        (b'{"\xff": "{a}"}', "no JSON object"),
+    ],
 )
-def test_an_odd_file_is_told_at_start(tmp_path: Path, content: str | None, reason: str) -> None:
+def test_an_odd_file_is_told_at_start(tmp_path: Path, content: bytes | None, reason: str) -> None:
     file = tmp_path / "documents.json"
     if content is not None:
-        file.write_text(content)
+        file.write_bytes(content)
     with pytest.raises(InvalidSettings, match=reason):
         read_persisted(trusted_settings(file))
 
