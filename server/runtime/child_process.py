@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
+from pydantic import SecretStr
 
 from penstock.server.settings.settings import Settings
 
@@ -18,8 +19,14 @@ T = TypeVar("T")
 
 
 def settings_for_process(settings: Settings, **changes: object) -> dict[str, Any]:
-    """Return the settings for a process, in the form of its parameters."""
-    return settings.model_dump(mode="json", exclude_unset=True) | changes
+    """Return the settings for a process, in the form of its parameters, with their secrets."""
+    # The form that pydantic makes has stars for each secret.
+    secrets = {
+        name: value.get_secret_value()
+        for name in settings.model_fields_set
+        if isinstance(value := getattr(settings, name), SecretStr)
+    }
+    return settings.model_dump(mode="json", exclude_unset=True) | secrets | changes
 
 
 async def start_process(
