@@ -90,19 +90,37 @@ class Credential:
 async def find_credential(table: Table, id: str) -> Credential | None:
     """Read a key: consistent gets of `pk = AK:<id>, sk = AK`, then of the groups of its roles.
 
-    It has no role where the group that it was made for is gone, whatever has its path now.
+    A role ends where the group that it was made for is gone, whatever has its path now.
     """
     key = API_KEY.key(id=id)
     item = (await table.get([key], consistent=True)).items.get(key)
     if item is None:
         return None
-    roles = await _standing_roles(table, item)
+    held = _roles(item)
+    roles = _bound_ended(held, await _standing_roles(table, item, held))
     return Credential(id, str(item["user"]), roles, str(item["digest"]), cast("int", item[TTL]))
 
 
-async def _standing_roles(table: Table, item: Attributes) -> dict[GroupPath, Role]:
+def _bound_ended(
+    held: Mapping[GroupPath, Role], standing: Mapping[GroupPath, Role]
+) -> dict[GroupPath, Role]:
+    """The standing roles, which only read where another role ended.
+
+    The role that ended may have been the lower one, of a user who can do less there than above.
+    """
+    key = Caller("", standing)
+    bounds = {
+        group: Role.READER
+        for group in held
+        if group not in standing and key.has_role(Role.CONTRIBUTOR, group)
+    }
+    return {**standing, **bounds}
+
+
+async def _standing_roles(
+    table: Table, item: Attributes, held: Mapping[GroupPath, Role]
+) -> dict[GroupPath, Role]:
     """The roles of a key whose groups are the same as when it was made."""
-    held = _roles(item)
     named = cast("Mapping[GroupPath, str] | None", item.get("groups"))
     if named is None:
         return await _roles_of_earlier_groups(table, held, str(item["createdAt"]))

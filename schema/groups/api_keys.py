@@ -26,7 +26,8 @@ class ApiKey:
         description="The name that the user gave the key; several keys may have the same name."
     )
     roles: list[GroupRole] = strawberry.field(
-        description="The roles of the key; they stay the same if the roles of the user change."
+        description="The roles that the key was given; they stay the same if the roles of the user "
+        "change. One that ended with its group stays in the list."
     )
     created_at: DateTime = strawberry.field(
         description="The time when the key was created, in UTC."

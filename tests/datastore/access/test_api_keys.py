@@ -29,6 +29,7 @@ from tests.support.sample_resources import (
     Watch,
     caller,
     create_groups,
+    draft,
     on_sqlite,
     walk,
 )
@@ -168,6 +169,44 @@ async def test_a_role_of_a_key_ends_with_its_group_and_not_for_others(
     assert (await credential(store, newer)).roles == held
 
 
+PARKS = GroupPath(f"{SOUTH}/parks")
+
+
+@pytest.mark.parametrize("lower", [Role.READER, Role.CONTRIBUTOR])
+async def test_no_role_from_above_takes_the_place_of_one_that_ended(
+    store: Store, watch: Watch, lower: Role
+) -> None:
+    ann = caller({USA: Role.ADMIN, SOUTH: lower})
+    held = {USA: Role.ADMIN, SOUTH: lower, PARKS: Role.READER, NORTHWEST: Role.READER}
+    _, text = await store.open_session(ann).api_keys.create("k", roles(held), LATER)
+    groups = store.open_session(SUPER).groups
+    watch.move(SECOND)
+    await groups.delete(SOUTH)
+    left = {USA: Role.ADMIN, NORTHWEST: Role.READER, SOUTH: Role.READER, PARKS: Role.READER}
+    assert (await credential(store, text)).roles == left
+    for path in (SOUTH, PARKS):
+        await groups.create(path, "Somebody else's")
+    assert (await credential(store, text)).roles == left
+    before = await contents(store.table)
+    key = Caller("ann", left, None, text.id)
+    for path in (SOUTH, PARKS):
+        with pytest.raises(NotPermitted, match=f"the role CONTRIBUTOR at {path}"):
+            await store.open_session(key).pipelines.writing.create(path, draft("new"), None)
+    assert await contents(store.table) == before
+
+
+async def test_a_role_that_ended_gives_nothing_where_no_other_stands(
+    store: Store, watch: Watch
+) -> None:
+    held = {EU: Role.CONTRIBUTOR, SOUTH: Role.READER, PARKS: Role.READER}
+    _, text = await store.open_session(SUPER).api_keys.create("k", roles(held), LATER)
+    groups = store.open_session(SUPER).groups
+    watch.move(SECOND)
+    await groups.delete(SOUTH)
+    await groups.create(SOUTH, None)
+    assert (await credential(store, text)).roles == {EU: Role.CONTRIBUTOR}
+
+
 async def test_a_change_of_a_group_ends_no_role(store: Store, watch: Watch) -> None:
     _, text = await store.open_session(ANN).api_keys.create("k", SOUTH_READER, LATER)
     watch.move(SECOND)
@@ -179,7 +218,7 @@ async def test_a_change_of_a_group_ends_no_role(store: Store, watch: Watch) -> N
 async def test_a_key_of_an_earlier_release_loses_roles_at_groups_made_after_it(
     store: Store, watch: Watch
 ) -> None:
-    held = {USA: Role.READER, SOUTH: Role.READER}
+    held = {USA: Role.ADMIN, SOUTH: Role.CONTRIBUTOR, NORTHWEST: Role.READER}
     _, text = await store.open_session(ANN).api_keys.create("k", roles(held), LATER)
     key = Key(f"AK:{text.id}", "AK")
     row = dict((await contents(store.table))[key])
@@ -191,7 +230,7 @@ async def test_a_key_of_an_earlier_release_loses_roles_at_groups_made_after_it(
     await groups.delete(SOUTH)
     assert (await credential(store, text)).roles == held
     await groups.create(SOUTH, None)
-    assert (await credential(store, text)).roles == {USA: Role.READER}
+    assert (await credential(store, text)).roles == {**held, SOUTH: Role.READER}
 
 
 @on_sqlite

@@ -4,6 +4,7 @@ The form for an upload outlives a revoke. Nobody asks for these starts with a to
 table tells of the creator's right is checked: the grants, and the API key.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 import pytest
@@ -66,12 +67,14 @@ async def tell(store: Store, who: Caller, made: Execution) -> Execution | None:
     return await store.open_session(who).executions.uploads.confirm_key(ingest_key(made))
 
 
-async def key_caller(store: Store, who: Caller, group: GroupPath, life: timedelta) -> Caller:
-    """A caller with an API key of the user, a contributor at the group for so long."""
+async def key_caller(
+    store: Store, who: Caller, held: Mapping[GroupPath, Role], life: timedelta
+) -> Caller:
+    """A caller with an API key of the user, which has these roles for so long."""
     ends = iso_timestamp(store.clock.now() + life)
-    roles = [GroupRole(group=group, role=Role.CONTRIBUTOR)]
+    roles = [GroupRole(group=group, role=role) for group, role in held.items()]
     key, _ = await store.open_session(who).api_keys.create("k", roles, ends)
-    return Caller(who.user_id, {group: Role.CONTRIBUTOR}, api_key=key.id)
+    return Caller(who.user_id, held, api_key=key.id)
 
 
 async def test_nothing_starts_an_upload_of_who_lost_the_grant(store: Store, watch: Watch) -> None:
@@ -164,7 +167,7 @@ async def test_nothing_starts_an_upload_of_a_key_that_was_revoked(
 ) -> None:
     pipeline = await shared_pipeline(store, EU)
     user = ANN if group == USA else EVE
-    by_key = await key_caller(store, user, group, timedelta(days=1))
+    by_key = await key_caller(store, user, {group: Role.CONTRIBUTOR}, timedelta(days=1))
     first, second = [await begin_execution(store, pipeline, by_key) for _ in range(2)]
     await upload(store, first)
     assert await store.confirm_uploads() == 1
@@ -183,7 +186,7 @@ async def test_nothing_starts_an_upload_of_a_key_that_has_expired(
     store: Store, watch: Watch
 ) -> None:
     pipeline = await shared_pipeline(store, EU)
-    by_key = await key_caller(store, EVE, EU, timedelta(minutes=5))
+    by_key = await key_caller(store, EVE, {EU: Role.CONTRIBUTOR}, timedelta(minutes=5))
     made = await begin_execution(store, pipeline, by_key)
     await upload(store, made)
     watch.move(timedelta(minutes=5))
@@ -193,7 +196,7 @@ async def test_nothing_starts_an_upload_of_a_key_that_has_expired(
 
 async def test_nothing_starts_an_upload_of_a_key_without_a_grant(store: Store) -> None:
     pipeline = await shared_pipeline(store, EU)
-    by_key = await key_caller(store, EVE, EU, timedelta(days=1))
+    by_key = await key_caller(store, EVE, {EU: Role.CONTRIBUTOR}, timedelta(days=1))
     made = await begin_execution(store, pipeline, by_key)
     await upload(store, made)
     await revoke(store, pipeline, EU)
@@ -205,7 +208,7 @@ async def test_a_group_that_was_made_again_starts_nothing_for_keys_of_the_one_be
     store: Store, watch: Watch
 ) -> None:
     pipeline = await shared_pipeline(store, EU)
-    by_key = await key_caller(store, EVE, EU, timedelta(days=1))
+    by_key = await key_caller(store, EVE, {EU: Role.CONTRIBUTOR}, timedelta(days=1))
     made = await begin_execution(store, pipeline, by_key)
     await upload(store, made)
     await revoke(store, pipeline, EU)
@@ -214,6 +217,28 @@ async def test_a_group_that_was_made_again_starts_nothing_for_keys_of_the_one_be
     watch.move(timedelta(seconds=1))
     await groups.create(EU, "eu")
     await grant(store, pipeline, EU)
+    assert await store.confirm_uploads() == 0
+    assert (await current_execution(store, made)).ready_at is None
+
+
+@pytest.mark.parametrize("made_again", [False, True])
+async def test_a_role_above_a_group_that_was_made_again_starts_nothing_there(
+    store: Store, watch: Watch, made_again: bool
+) -> None:
+    below = GroupPath(f"{EU}/parks")
+    pipeline = await shared_pipeline(store, EU)
+    groups = store.open_session(SUPER).groups
+    await groups.create(below, None)
+    held = {EU: Role.CONTRIBUTOR, below: Role.READER}
+    by_key = await key_caller(store, EVE, held, timedelta(days=1))
+    made = await begin_execution(store, pipeline, by_key)
+    await upload(store, made)
+    await revoke(store, pipeline, EU)
+    if made_again:
+        await groups.delete(below)
+        watch.move(timedelta(seconds=1))
+        await groups.create(below, "Somebody else's")
+    await grant(store, pipeline, below)
     assert await store.confirm_uploads() == 0
     assert (await current_execution(store, made)).ready_at is None
 

@@ -247,6 +247,8 @@ REVOKE = """mutation($in: RevokeApiKeyInput!) {
   revokeApiKey(input: $in) { __typename ...on UserError { code } } }"""
 GROUP = """mutation($in: CreateGroupInput!) {
   createGroup(input: $in) { __typename ...on UserError { code } } }"""
+DELETE = """mutation($in: DeleteGroupInput!) {
+  deleteGroup(input: $in) { __typename ...on UserError { code } } }"""
 VIEWER = "{ viewer { userId roles { group role } defaultGroup } }"
 
 
@@ -269,9 +271,10 @@ class Api:
         (value,) = answer["data"].values()
         return value
 
-    async def make(self, role: str) -> Any:
+    async def make(self, role: str, **below: str) -> Any:
         expires = (datetime.now(UTC) + HOUR).isoformat()
-        roles = [{"group": "/usa", "role": role}]
+        held = {"/usa": role, **{f"/usa/{name}": lower for name, lower in below.items()}}
+        roles = [{"group": group, "role": role} for group, role in held.items()]
         return await self.value(
             self.token, CREATE, {"name": "k", "roles": roles, "expiresAt": expires}
         )
@@ -298,6 +301,21 @@ async def test_a_key_works_over_http_as_far_as_its_roles_go(api: Api) -> None:
     assert refused == {"__typename": "NotPermitted", "code": "FORBIDDEN"}
     assert await api.value(admin, GROUP, {"path": "/usa/x"}) == {"__typename": "CreateGroupPayload"}
     assert (await api.value(admin, GROUP, {"path": "/eu"}))["__typename"] == "NotFound"
+
+
+async def test_a_key_makes_no_group_anew_at_which_it_had_a_lower_role(api: Api) -> None:
+    for path in ("/usa", "/usa/x"):
+        await api.value(api.token, GROUP, {"path": path})
+    key = (await api.make("ADMIN", x="READER"))["secret"]
+    assert (await api.value(api.token, DELETE, {"path": "/usa/x"}))["__typename"]
+    for path in ("/usa/x", "/usa/x/y"):
+        refused = await api.value(key, GROUP, {"path": path})
+        assert refused == {"__typename": "NotPermitted", "code": "FORBIDDEN"}
+    roles = [{"group": "/usa", "role": "ADMIN"}, {"group": "/usa/x", "role": "READER"}]
+    assert (await api.value(key, VIEWER))["roles"] == roles
+    children = await api.value(api.token, '{ group(path: "/usa") { children { nodes { path } } } }')
+    assert children == {"children": {"nodes": []}}
+    assert await api.value(key, GROUP, {"path": "/usa/y"}) == {"__typename": "CreateGroupPayload"}
 
 
 async def test_a_revoked_key_is_unauthenticated_over_http(api: Api) -> None:
