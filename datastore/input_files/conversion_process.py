@@ -10,7 +10,6 @@ import os
 import select
 import signal
 import sys
-import traceback
 from contextlib import suppress
 from importlib import import_module
 from io import FileIO
@@ -22,6 +21,7 @@ import msgspec
 from penstock.datastore.input_files.kinds import InputKind
 from penstock.datastore.input_files.write_table import ConversionOrder, ConvertedInput, write_table
 from penstock.datastore.kept_rows.database import Connection, confine, open_database
+from penstock.datastore.logged_errors import format_traceback
 from penstock.datastore.unreadable_json import JSON_ERRORS
 from penstock.transform.problems import InputRefused
 
@@ -145,8 +145,8 @@ def _outcome_of(order: ConversionOrder, database: "Connection | None") -> Conver
         return ConversionOutcome(write_table(order, database))
     except InputRefused as refused:
         return ConversionOutcome(refusal=(refused.problem.code, refused.problem.message))
-    except Exception:  # the worker logs it in its own way
-        return ConversionOutcome(failure=traceback.format_exc()[-MOST_TRACEBACK:])
+    except Exception as error:  # the worker logs it in its own way
+        return ConversionOutcome(failure=format_traceback(error)[-MOST_TRACEBACK:])
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 
 from penstock.datastore.errors import Unreadable
+from penstock.datastore.logged_errors import describe_error
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.table.port import Attributes, Key
 from penstock.datastore.text import unescape
@@ -101,7 +102,7 @@ def _describe(row: Attributes, error: Exception) -> UnreadableRow:
     library = key.pk.removeprefix(_USER) if key.pk.startswith(_USER) else None
     return UnreadableRow(
         key,
-        f"{type(error).__name__}: {error}",
+        describe_error(error),
         _owner_of(row),
         None if library is None else unescape(library),
     )

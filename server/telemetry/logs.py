@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
-from io import StringIO
 from typing import Final, Literal, TextIO, TypeAlias
 
 import orjson
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
+from penstock.datastore.logged_errors import format_traceback
 from penstock.server.core.command_output import shown_on_terminal
 
 OPERATIONS: Final = "penstock.operations"
@@ -105,10 +105,13 @@ def _escape(text: str) -> str:
 
 
 def _write_traceback(stream: TextIO, error: ExcInfo) -> None:
-    """Write a traceback without variables, which may hold tokens, and without controls."""
-    written = StringIO()
-    structlog.dev.plain_traceback(written, error)
-    stream.write(shown_on_terminal(written.getvalue()))
+    """Write a traceback without variables and values, which may be secret, and without controls."""
+    stream.write(shown_on_terminal(f"\n{_format_traceback(error)}"))
+
+
+def _format_traceback(exc_info: ExcInfo) -> str:
+    _, raised, _ = exc_info
+    return format_traceback(raised).rstrip("\n")
 
 
 def _log_what_python_prints() -> None:
@@ -230,7 +233,7 @@ def _final_processors(form: Literal["text", "json"]) -> list[Processor]:
         console = structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=_write_traceback)
         return [_escape_controls, console]
     return [
-        structlog.processors.format_exc_info,
+        structlog.processors.ExceptionRenderer(_format_traceback),
         structlog.processors.JSONRenderer(serializer=_dumps),
     ]
 

@@ -29,6 +29,7 @@ from penstock.datastore.executions.workers.row_engine import (
 )
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.write_part import PartOfOutput
+from penstock.datastore.logged_errors import describe_error
 from penstock.datastore.objects.chunks import regroup_blocks, require_size
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ReferenceDataset
@@ -136,7 +137,7 @@ class Cluster:
 
 
 def _cluster_failure(error: Exception) -> Unavailable:
-    logger.warning("the cluster did not do its part: %s %s", type(error).__name__, error)
+    logger.warning("the cluster did not do its part: %s", describe_error(error))
     return Unavailable(f"The cluster did not do its part. {_describe(error)}")
 
 

@@ -217,9 +217,9 @@ import threading, warnings
 from penstock.server.telemetry.logs import configure_logging
 configure_logging("json")
 warnings.warn("odd")
-def fail(): raise ValueError("in a thread")
+def fail(): raise RuntimeError("in a thread")
 thread = threading.Thread(target=fail); thread.start(); thread.join()
-raise KeyError("at the end")
+raise RuntimeError("at the end")
 """
     ended = subprocess.run(
         [sys.executable, "-c", script],

@@ -42,11 +42,11 @@ def test_json_lines_hold_the_event_its_level_and_its_facts(
 def test_a_failure_is_one_json_line_with_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("json")
     try:
-        raise ValueError("broken")
-    except ValueError as error:
+        raise RuntimeError("broken")
+    except RuntimeError as error:
         logging.getLogger("penstock.test").error("failed", exc_info=error)
     (line,) = capsys.readouterr().err.splitlines()
-    assert "ValueError: broken" in json.loads(line)["exception"]
+    assert "RuntimeError: broken" in json.loads(line)["exception"]
 
 
 def test_a_traceback_shows_no_variables(capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,14 +55,14 @@ def test_a_traceback_shows_no_variables(capsys: pytest.CaptureFixture[str]) -> N
     secret = "-".join(("of", "the", "caller"))
 
     def failing(token: str) -> None:
-        raise ValueError("broken")
+        raise RuntimeError("broken")
 
     try:
         failing(secret)
-    except ValueError as error:
+    except RuntimeError as error:
         logging.getLogger("penstock.test").error("failed", exc_info=error)
     shown = capsys.readouterr().err
-    assert "ValueError: broken" in shown
+    assert "RuntimeError: broken" in shown
     assert "in failing" in shown
     assert secret not in shown
 
@@ -91,11 +91,11 @@ def test_no_text_in_a_line_commands_the_terminal_or_begins_another_line(
 def test_no_text_in_a_traceback_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("text")
     try:
-        raise ValueError(ODD)
-    except ValueError as error:
+        raise RuntimeError(ODD)
+    except RuntimeError as error:
         logging.getLogger("penstock.test").error("failed", exc_info=error)
     shown = capsys.readouterr().err
-    assert "ValueError: a?[2J?2J??b" in shown
+    assert "RuntimeError: a?[2J?2J??b" in shown
     assert CONTROLS.findall(shown) == []
 
 
