@@ -84,17 +84,23 @@ async def require_reach(access: Access, pipeline: Pipeline, execution: Execution
         return
     plan = await find_plan(access.table, execution.id)
     if plan is not None and plan.sink is not None:
-        group = GroupPath(plan.sink.owner)
-        if not access.caller.has_role(RUN_ROLE, group):
-            raise NotPermitted(f"It writes a dataset of {group}, which needs CONTRIBUTOR there.")
+        _require_writer(access.caller, "a dataset", GroupPath(plan.sink.owner))
     if plan is None or plan.rows is None:
         return
     caller, pinned = access.caller, plan.rows.reach
     owner = GroupPath(plan.rows.owner)
     narrower = {*map(GroupPath, pinned.below), *(g for g in caller.roles if covers(owner, g))}
     for group in sorted({owner, *narrower}):
-        if pinned.includes(group) and not caller.has_role(RUN_ROLE, group):
-            raise NotPermitted(f"It writes rows of {group}, which needs the role CONTRIBUTOR.")
+        if pinned.includes(group):
+            _require_writer(caller, "rows", group)
+
+
+def _require_writer(caller: Caller, written: str, group: GroupPath) -> None:
+    """Refuse who does not contribute to a group, which may be out of sight."""
+    if not caller.has_role(RUN_ROLE, group):
+        named = group if caller.sees(group) else "a group out of sight"
+        words = f"It writes {written} of {named}, which needs the role CONTRIBUTOR there."
+        raise NotPermitted(words)
 
 
 def _writes_more(pipeline: Pipeline) -> bool:

@@ -15,7 +15,13 @@ from penstock.datastore.datasets.csv import dataset_problems
 from penstock.datastore.datasets.files import CheckedContent, draft_content
 from penstock.datastore.datasets.large_files import ContentStream
 from penstock.datastore.datasets.limits import CsvLimits
-from penstock.datastore.errors import FieldProblem, Invalid, NotFound, QuotaExceeded
+from penstock.datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    NotFound,
+    QuotaExceeded,
+)
 from penstock.datastore.executions.failure_codes import FailureCode
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.objects.chunks import require_size
@@ -80,8 +86,10 @@ class DatasetOutput:
             ) from None
         except Invalid as invalid:
             raise _refusal(invalid.problems) from None
+        except IllegalState as refused:
+            raise InputRefused(refused.code, _state_words(refused)) from None
         except QuotaExceeded as exceeded:
-            raise InputRefused(exceeded.code, str(exceeded)) from None
+            raise InputRefused(exceeded.code, _quota_words(exceeded)) from None
 
     async def _read_output(
         self,
@@ -127,6 +135,17 @@ def _content_of(plan: TransformPlan, sink: DatasetSink) -> DatasetContent:
 
 async def _follow_nothing(_read_bytes: int) -> None:
     """Let the work go on: the heartbeats of the execution tell whether it may."""
+
+
+def _state_words(refused: IllegalState) -> str:
+    """Words for all who see the execution, of whom some do not see the group of the dataset."""
+    return f"The reference dataset or its group is {refused.state.lower()}: it takes no version."
+
+
+def _quota_words(exceeded: QuotaExceeded) -> str:
+    """Words for all who see the execution, as `_state_words`; amounts are for fewer still."""
+    holder = "the creator" if exceeded.group is None else "the group of the dataset, or one above,"
+    return f"{exceeded.kind.value}: {holder} has no room left."
 
 
 def _refusal(problems: Sequence[FieldProblem]) -> InputRefused:

@@ -1,7 +1,7 @@
 """An execution whose pipeline says so makes the next version of a reference dataset, or none."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -17,8 +17,13 @@ from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.errors import InUse, Invalid, NotPermitted
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.records import Execution
+from penstock.datastore.groups.content import GroupContent
+from penstock.datastore.quotas.amounts import Amounts
+from penstock.datastore.quotas.quotas import Quotas
+from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.records import (
     DatasetTarget,
+    GroupState,
     Output,
     Parameter,
     Pipeline,
@@ -29,7 +34,7 @@ from penstock.datastore.records import (
     Transformer,
     ValueType,
 )
-from penstock.datastore.roles import Role
+from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.dataset_loads.sample_loads import index_always
@@ -50,6 +55,7 @@ from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (
     EU,
     NORTHWEST,
+    SOUTH,
     SUPER,
     USA,
     Watch,
@@ -176,6 +182,100 @@ async def test_whoever_may_not_write_the_dataset_runs_nothing(store: Store) -> N
         await store.open_session(nora).executions.uploads.confirm(begun.id)
     assert await store.confirm_uploads() == 0
     assert (await latest(store, dataset)).version == 1
+
+
+async def shared_pipeline(store: Store) -> tuple[Pipeline, ReferenceDataset]:
+    """Create a dataset of /usa, and a pipeline of /eu that writes it."""
+    session = await create_groups(store)
+    dataset = await lookup_dataset(session, USA, "fuels", gas="1")
+    target = DatasetTarget(id=dataset.id, key=("impact",))
+    return await pipeline_in(store, EU, transformer=factors(target)), dataset
+
+
+NAMED = "It writes a dataset of /usa, which needs the role CONTRIBUTOR there."
+HIDDEN = "It writes a dataset of a group out of sight, which needs the role CONTRIBUTOR there."
+
+
+@pytest.mark.parametrize(
+    ("roles", "words"),
+    [
+        ({}, HIDDEN),
+        ({SOUTH: Role.ADMIN}, NAMED),
+        ({USA: Role.READER}, NAMED),
+    ],
+)
+async def test_the_group_of_a_dataset_out_of_sight_is_not_named(
+    store: Store, roles: Mapping[GroupPath, Role], words: str
+) -> None:
+    pipeline, dataset = await shared_pipeline(store)
+    begun = await begin_execution(store, pipeline, SUPER)
+    await put_file(store.files, ingest_key(begun), INPUT)
+    ended = await begin_execution(store, pipeline, SUPER)
+    await store.open_session(SUPER).executions.changing.cancel(ended.id)
+    before = await contents(store.table)
+    session = store.open_session(caller({EU: Role.CONTRIBUTOR, **roles}, "nora"))
+    for refused in (
+        session.executions.uploads.confirm(begun.id),
+        session.executions.changing.retry(ended.id),
+    ):
+        with pytest.raises(NotPermitted) as told:
+            await refused
+        assert told.value.message == words
+    with pytest.raises(NotPermitted, match=r"^Only a caller who may start it now starts it\.$"):
+        await session.executions.uploads.confirm_key(ingest_key(begun))
+    assert await contents(store.table) == before
+    assert (await latest(store, dataset)).version == 1
+
+
+async def disable_group(store: Store, _: ReferenceDataset) -> Store:
+    content = GroupContent(state=GroupState.DISABLED)
+    await store.open_session(SUPER).groups.update(USA, content)
+    return store
+
+
+async def freeze_dataset(store: Store, dataset: ReferenceDataset) -> Store:
+    await freeze(store, dataset)
+    return store
+
+
+async def fill_group(store: Store, _: ReferenceDataset) -> Store:
+    rules = QuotaRules(own={USA: Amounts(versions=1)})
+    return replace(store, quotas=Quotas(rules))
+
+
+async def fill_user(store: Store, _: ReferenceDataset) -> Store:
+    return replace(store, quotas=Quotas(QuotaRules(per_user=Amounts(versions=1))))
+
+
+STATE = "The reference dataset or its group is {}: it takes no version."
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        (disable_group, "ILLEGAL_STATE", STATE.format("disabled")),
+        (freeze_dataset, "ILLEGAL_STATE", STATE.format("frozen")),
+        (
+            fill_group,
+            "QUOTA_EXCEEDED",
+            "versions: the group of the dataset, or one above, has no room left.",
+        ),
+        (fill_user, "QUOTA_EXCEEDED", "versions: the creator has no room left."),
+    ],
+)
+@on_sqlite
+async def test_a_failure_names_neither_the_group_of_the_dataset_nor_amounts(
+    store: Store, change: Callable[..., Any], code: str, words: str
+) -> None:
+    pipeline, dataset = await shared_pipeline(store)
+    made = await ready_execution(store, pipeline, INPUT, SUPER)
+    store = await change(store, dataset)
+    before = await latest(store, dataset)
+    assert await store.execution_worker("w").run_all() == 1
+    ended = await current_execution(store, made)
+    assert (ended.state, ended.code, ended.message) == ("failed", code, words)
+    assert await latest(store, dataset) == before
+    assert await faults(store.table) == []
 
 
 async def test_two_executions_at_once_make_two_versions(store: Store) -> None:

@@ -149,10 +149,12 @@ async def test_an_execution_begins_only_for_who_may_write_its_rows_now(
     failed = await run(ask, id, both, ("u", 9, CA))
     assert failed["code"] == "ROW_OUT_OF_REACH"
     before = await contents(store.table)
-    told = await ask.input(RETRY, fewer, id=failed["id"])
-    assert (told["code"], CA in told["message"]) == ("FORBIDDEN", True)
-    told = await ask.input(START, fewer, id=lasting["id"])
-    assert (told["code"], CA in told["message"]) == ("FORBIDDEN", True)
+    lower = as_caller("bea", f"{TX}=contributor", f"{CA}=reader")
+    for caller, named in ((fewer, "a group out of sight"), (lower, CA)):
+        words = f"It writes rows of {named}, which needs the role CONTRIBUTOR there."
+        for start, made in ((RETRY, failed), (START, lasting)):
+            told = await ask.input(start, caller, id=made["id"])
+            assert (told["code"], told["message"]) == ("FORBIDDEN", words)
     assert await contents(store.table) == before
     told = await ask.input(RETRY, both, id=failed["id"])
     assert told["__typename"] == "RetryExecutionPayload"
