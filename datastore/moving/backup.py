@@ -11,7 +11,7 @@ is on the same file system. The index of the files has their digests, from when 
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -22,6 +22,12 @@ from penstock.datastore.errors import BadArgument, Unavailable
 from penstock.datastore.moving.archive import DamagedArchive, require_no_others
 from penstock.datastore.moving.held_folders import hold_folder
 from penstock.datastore.moving.rows_of_samples import OF_SAMPLES
+from penstock.datastore.moving.unfinished_restore import (
+    place_restore_mark,
+    read_restore_mark,
+    remove_restore_mark,
+    require_restored,
+)
 from penstock.datastore.private_files import (
     create_private_file,
     make_private_folder,
@@ -81,8 +87,9 @@ def make_backup(store: DataFolder, target: Path, at: str, progress: Progress) ->
     """Write a backup to an empty folder, or complete one that was cut short.
 
     Raises BadArgument for a folder with other things, or that another process fills, and
-    Unavailable if a database cannot be read.
+    Unavailable if a database cannot be read, or if a restore of the store has not ended.
     """
+    require_restored(store.path)
     if not (store.path / store.main).exists():
         raise Unavailable(f"There is no {store.path / store.main}.")
     made = store.at(target)
@@ -116,17 +123,48 @@ def _fill_backup(store: DataFolder, made: DataFolder, at: str, progress: Progres
 def restore_backup(source: Path, store: DataFolder, progress: Progress) -> Backup:
     """Write a backup to the folder of a store, which must have no database yet.
 
-    The main database comes last: until then, the folder counts as empty, and the call may be
-    repeated. Raises BadArgument for a folder with a store, also one that a server has made there
-    meanwhile, or that another process fills, and DamagedArchive for a bad backup.
+    A mark comes first and leaves last: meanwhile no server uses the folder. The call may be
+    repeated, also with another backup: it starts anew. Raises BadArgument for a folder with a
+    store, also one that a server has made there meanwhile, or that another process fills, and
+    DamagedArchive for a bad backup.
     """
     kept = store.at(source)
     backup = check_backup(kept)
-    _require_no_store(store)
+    if read_restore_mark(store.path) is None:
+        _require_no_store(store)
     make_private_folder(store.path)
     with hold_folder(store.path):
+        _begin_restore(backup, store)
         _fill_store(kept, backup, store, progress)
+        remove_restore_mark(store.path)
     return backup
+
+
+def _begin_restore(backup: Backup, store: DataFolder) -> None:
+    earlier = read_restore_mark(store.path)
+    if earlier is not None:
+        _remove_restored(store, earlier)
+    _require_no_store(store)
+    place_restore_mark(store.path, backup.sha256)
+    try:
+        _require_no_store(store)
+    except BadArgument:
+        # A server that looked for the mark before made a store, and nothing of it is replaced.
+        if earlier is None:
+            remove_restore_mark(store.path)
+        raise
+
+
+def _remove_restored(store: DataFolder, earlier: Mapping[str, str]) -> None:
+    """Remove what a restore that was cut short wrote, if nobody has written to it since."""
+    index = f"{store.files}/{INDEX}"
+    for name in (store.main, *store.databases, *store.keys, index):
+        path = store.path / name
+        _draft_of(path).unlink(missing_ok=True)
+        is_written = path.with_name(f"{path.name}-wal").exists()
+        if path.exists() and not is_written and _digest(path) == earlier.get(name):
+            path.unlink()
+            sync_folder(path.parent)
 
 
 def _fill_store(kept: DataFolder, backup: Backup, store: DataFolder, progress: Progress) -> None:
@@ -336,7 +374,7 @@ def _copy_whole(source: Path, target: Path, *, replaces: bool = True) -> str:
     BadArgument for a target that is there, also since a moment ago.
     """
     digest = hashlib.sha256()
-    draft = target.with_name(f"{target.name}.draft")
+    draft = _draft_of(target)
     # Without the source no draft is made.
     with source.open("rb") as kept, create_private_file(draft) as made:
         while block := kept.read(BLOCK_BYTES):
@@ -349,6 +387,11 @@ def _copy_whole(source: Path, target: Path, *, replaces: bool = True) -> str:
         _place_new(draft, target)
     sync_folder(target.parent)
     return digest.hexdigest()
+
+
+def _draft_of(target: Path) -> Path:
+    """The path under which a copy is written until it is whole."""
+    return target.with_name(f"{target.name}.draft")
 
 
 def _place_new(draft: Path, target: Path) -> None:

@@ -56,8 +56,9 @@ def restore(
 ) -> CommandOutput:
     """Write a backup to the data directory, which must have no store; start the server after it.
 
-    The backup is compared with its digests, and one that is damaged makes no store. Repeat the
-    command after an interruption.
+    The backup is compared with its digests, and one that is damaged makes no store. Until the
+    command has ended, no other one takes the folder for a store. Repeat it after an interruption:
+    it starts anew.
     """
     settings = _settings(data_dir)
     if dry_run:

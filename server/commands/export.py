@@ -10,6 +10,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.moving.archive import SNAPSHOT, Archive, Manifest
 from penstock.datastore.moving.export import Export
 from penstock.datastore.moving.held_folders import hold_folder
+from penstock.datastore.moving.unfinished_restore import require_restored
 from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
@@ -48,9 +49,11 @@ def export(
 
 
 async def _export(settings: Settings, target: Path) -> Manifest:
-    if settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists():
-        words = f"There is no {settings.data_dir / DATABASE}."
-        raise CommandFailed(words, code=ExitCode.STORE)
+    if settings.store == "sqlite":
+        require_restored(settings.data_dir)
+        if not (settings.data_dir / DATABASE).exists():
+            words = f"There is no {settings.data_dir / DATABASE}."
+            raise CommandFailed(words, code=ExitCode.STORE)
     async with open_table(settings) as table:
         if problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)

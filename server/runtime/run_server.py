@@ -16,6 +16,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from penstock.datastore.errors import QuotaExceeded
+from penstock.datastore.moving.unfinished_restore import require_restored
 from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.objects.port import Files
 from penstock.datastore.scratch_folders import remove_abandoned_folders
@@ -198,6 +199,8 @@ def url_of(settings: Settings, listener: socket.socket) -> str:
 async def _check_store(table: Table, files: Files, settings: Settings) -> None:
     if settings.store == "sqlite":
         await table.create()
+        # A restore that began since the table was opened has seen no file of it.
+        require_restored(settings.data_dir)
         await _check_release(table)
         return
     if problems := await table.verify():

@@ -20,6 +20,7 @@ from penstock.datastore.datasets.limits import CsvLimits
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.dynamodb.protocol import ClientLimits
 from penstock.datastore.executions.records import ExecutionRules
+from penstock.datastore.moving.unfinished_restore import require_restored
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.objects.port import LOCAL_BUCKET, Files
@@ -39,9 +40,11 @@ FILES = "files"
 async def open_table(settings: Settings) -> AsyncIterator[Table]:
     """Open the chosen table, and close it at the end; on DynamoDB it need not exist.
 
-    Its calls raise TooOld where its rows are of a newer release.
+    Its calls raise TooOld where its rows are of a newer release. Raises UnfinishedRestore for a
+    data directory to which a restore was cut short.
     """
     if settings.store == "sqlite":
+        require_restored(settings.data_dir)
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         table: Table = SqliteTable.open(settings.data_dir / DATABASE)
     else:

@@ -6,6 +6,11 @@ import tempfile
 from pathlib import Path
 
 from penstock.datastore.errors import Unavailable
+from penstock.datastore.moving.unfinished_restore import (
+    REPEAT_RESTORE,
+    read_restore_mark,
+    say_unfinished,
+)
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.schema_marker import GuardedTable
 from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
@@ -26,6 +31,9 @@ async def check_embedded_store(settings: Settings) -> Findings:
     yield _check_writable(settings.data_dir)
     yield judge_free_space(shutil.disk_usage(_nearest_existing(settings.data_dir)).free)
     path = settings.data_dir / DATABASE
+    if read_restore_mark(settings.data_dir) is not None:
+        yield fail("table", say_unfinished(settings.data_dir), REPEAT_RESTORE)
+        return
     if not path.exists():
         yield ok("table", f"There is no {path} yet; the server makes it at its first start.")
         return

@@ -1,13 +1,10 @@
 """A backup of a running embedded store has everything, and so has the restored store."""
 
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.errors import BadArgument, Unavailable
 from penstock.datastore.moving import backup as module
 from penstock.datastore.moving.archive import DamagedArchive
@@ -18,14 +15,9 @@ from penstock.datastore.moving.backup import (
     restore_backup,
     verify_backup,
 )
-from penstock.datastore.moving.export import MovableStore
-from penstock.datastore.ngsi.destinations import EmbeddedDestinations
-from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.private_files import make_private_folder
 from penstock.datastore.sqlite.copy_file import copy_database
-from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import Put, Scan
-from penstock.server.settings.key_files import vault_key
+from tests.datastore.moving.data_folders import data_folder, running
 from tests.datastore.moving.furnished_store import (
     furnish,
     furnish_little,
@@ -36,30 +28,6 @@ from tests.datastore.moving.furnished_store import (
 from tests.support.table_interceptors import ProcessDied
 
 AT = "2026-01-01T00:00:00.000Z"
-
-
-def data_folder(path: Path) -> DataFolder:
-    return DataFolder(
-        path, "penstock.db", ("samples.db",), "files", ("vault-key", "vault-key-previous")
-    )
-
-
-@asynccontextmanager
-async def running(path: Path) -> AsyncIterator[MovableStore]:
-    """Open the embedded store in a folder as a server does."""
-    make_private_folder(path)
-    table, samples = SqliteTable.open(path / "penstock.db"), SqliteTable.open(path / "samples.db")
-    await table.create()
-    await samples.create()
-    key = vault_key(path)
-    files = await LocalFiles.open(path / "files", base_url="http://x", key=b"k" * 32)
-    vault = LocalVault(key)
-    try:
-        yield MovableStore(table, EmbeddedDestinations(samples), files, vault, "x", "penstock")
-    finally:
-        await files.close()
-        await samples.close()
-        await table.close()
 
 
 async def test_a_backup_of_a_running_store_is_restored_with_everything(tmp_path: Path) -> None:
