@@ -14,6 +14,7 @@ from penstock.datastore.errors import (
     ErrorCode,
     ExpectedFailure,
     Invalid,
+    QuotaExceeded,
     RequestRefused,
     Unavailable,
     Unreadable,
@@ -117,7 +118,7 @@ class JobWorker:
             await lease.finish(JobState.FAILED, invalid.problems[0].message, invalid.problems)
             self._report(lease, JobChange.FAILED, invalid.code)
         except ExpectedFailure as failure:
-            await lease.finish(JobState.FAILED, failure.message)
+            await lease.finish(JobState.FAILED, _failure_words(failure, job.group))
             self._report(lease, JobChange.FAILED, failure.code)
         except Exception as error:
             logger.exception("the job %s failed", job.id)
@@ -133,3 +134,13 @@ class JobWorker:
         job = replace(lease.job, done=lease.done)
         now = self.access.clock.timestamp()
         self.watch(job_report(job, change, now, None if code is None else code.value))
+
+
+def _failure_words(failure: ExpectedFailure, group: str | None) -> str:
+    """The words about a failure for all who see a job of the group; without one, its creator.
+
+    Some of them may not know what the group, or the creator, keeps.
+    """
+    if group is not None and isinstance(failure, QuotaExceeded):
+        return failure.message_without_amounts
+    return failure.message

@@ -234,6 +234,8 @@ async def test_a_quota_counts_the_index_and_refuses_the_version(store: Store) ->
     assert await replace(store, quotas=quotas).run_jobs("w") == 1
     over = await job_of(session, job)
     assert over.state is JobState.FAILED
+    # Whoever sees the group sees the job, also those who may not know what the group keeps.
+    assert over.message == "bytes: the group /usa with all below it has no room left."
     assert (await latest(session, first)).version == 1
     held = {name for name in await dataset_files(store.files) if "uploads" not in name}
     assert held == {key_of_file(first)}
