@@ -149,7 +149,8 @@ class DryRuns:
 
     async def _load(self, plan: TransformPlan) -> Mapping[str, KeyedRows]:
         datasets = await find_datasets(self.access.table, plan)
-        return await load_rows(datasets, self.files, PaidTables(self.tables, self.access.work))
+        tables = PaidTables(self.tables, self.access.work)
+        return await load_rows(plan, datasets, self.files, tables)
 
 
 async def _pin_at_rest(pin: Callable[[], Awaitable[PinnedPlan]]) -> PinnedPlan:

@@ -83,7 +83,7 @@ class ExplainRows:
         try:
             datasets = await find_datasets(self.access.table, plan)
             tables = PaidTables(self.tables, self.access.work)
-            data = await load_rows(datasets, self.files, tables)
+            data = await load_rows(plan, datasets, self.files, tables)
         except InputRefused as refused:
             raise IllegalState(refused.problem.message, refused.problem.code) from None
         # What is owed for the row may be more than the caller has, so nothing is begun after it.

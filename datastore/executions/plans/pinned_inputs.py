@@ -79,32 +79,49 @@ async def find_datasets(table: Table, plan: TransformPlan) -> Mapping[str, Refer
 
     Get version: `pk = D:<id>, sk = DV:<version>`, batched.
     """
-    names = {one.identity: one.name for one in plan.datasets}
     keys = {}
-    for identity in names:
+    for identity in {one.identity: None for one in plan.datasets}:
         id, _, version = identity.rpartition(":")
         keys[identity] = REFERENCE_DATASET.version.key(id=id, version=int(version))
     rows = await read_lasting_rows(table, keys.values())
     found = {}
     for identity, key in keys.items():
         if key not in rows:
-            raise InputRefused(
-                FailureCode.DATASET_GONE, f"The reference dataset {names[identity]!r} was deleted."
-            )
+            words = f"The reference dataset {_told_name(plan, identity)} was deleted."
+            raise InputRefused(FailureCode.DATASET_GONE, words)
         id = identity.rpartition(":")[0]
         found[identity] = load(REFERENCE_DATASET.version_record, rows[key], id=id)
     return found
 
 
 async def load_rows(
-    datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTables
+    plan: TransformPlan,
+    datasets: Mapping[str, ReferenceDataset],
+    files: Files,
+    tables: DatasetTables,
 ) -> Mapping[str, KeyedRows]:
-    """The rows of the datasets, by the same identities.
+    """The rows of the datasets of a plan, by the same identities.
 
     Raises InputRefused if a file is gone, and Unavailable where the store gives another one.
     """
-    reading = (tables.rows(files, one) for one in datasets.values())
-    try:
-        return dict(zip(datasets, await gather(*reading), strict=True))
-    except MissingFile as missing:
-        raise InputRefused(FailureCode.DATASET_GONE, missing.message) from None
+
+    async def read(identity: str, dataset: ReferenceDataset) -> KeyedRows:
+        try:
+            return await tables.rows(files, dataset)
+        except MissingFile:
+            named = f"the reference dataset {_told_name(plan, identity)}"
+            words = f"The file of version {dataset.version} of {named} is missing."
+            raise InputRefused(FailureCode.DATASET_GONE, words) from None
+
+    rows = await gather(*(read(identity, one) for identity, one in datasets.items()))
+    return dict(zip(datasets, rows, strict=True))
+
+
+def _told_name(plan: TransformPlan, identity: str) -> str:
+    """The name of a dataset for all who see the execution.
+
+    Some of them may not see a calculation, nor the dataset that only its formula names.
+    """
+    shown = (one.name for one in plan.datasets if one.identity == identity and one.within is None)
+    name = next(shown, None)
+    return "of a calculation" if name is None else repr(name)

@@ -223,7 +223,7 @@ class ExecutionRunner:
     async def _prepare_task(self, plan: TransformPlan) -> RowTask:
         """Compile the plan; raises InputRefused if a formula or a dataset cannot be used."""
         datasets = await find_datasets(self.table, plan)
-        data = await load_rows(datasets, self.files, self.dataset_cache)
+        data = await load_rows(plan, datasets, self.files, self.dataset_cache)
         program = await asyncio.to_thread(compile_program, plan, data)
         size = self.execution.bytes_to_read or 0
         return RowTask(self.execution, plan, tuple(datasets.values()), program, size, data)

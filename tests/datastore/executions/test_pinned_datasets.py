@@ -131,12 +131,32 @@ async def test_a_dataset_that_is_deleted_ends_what_was_begun_with_a_code(store: 
 
 
 @on_sqlite
+async def test_a_dataset_that_only_a_calculation_looks_up_is_not_named(store: Store) -> None:
+    session = await create_groups(store)
+    await lookup_dataset(session, USA, "fuels", gas="2.5")
+    await factor_calculation(store, "IMPACT('fuels', :f, 'v')")
+    pipeline = await pipeline_in(store, transformer=lookup_transformer("#factor(:fuel)"))
+    first, second = [await begin_execution(store, pipeline) for _ in range(2)]
+    await store.files.delete(key_of_file(await dataset_of(store, first)))
+    over = await run_to_end(store, first)
+    assert (over.state, over.code) == ("failed", "DATASET_GONE")
+    assert over.message == (
+        "The file of version 1 of the reference dataset of a calculation is missing."
+    )
+    await session.datasets.deleting.delete(first.pins[1].id, force=True)
+    over = await run_to_end(store, second)
+    assert (over.state, over.code) == ("failed", "DATASET_GONE")
+    assert over.message == "The reference dataset of a calculation was deleted."
+    assert await faults(store.table) == []
+
+
+@on_sqlite
 async def test_a_file_that_is_gone_ends_it_likewise(store: Store) -> None:
     made = await begin_execution(store, await lookup_pipeline(store))
     await store.files.delete(key_of_file(await dataset_of(store, made)))
     over = await run_to_end(store, made)
     assert (over.state, over.code) == ("failed", "DATASET_GONE")
-    assert over.message == "The file of version 1 of 'fuels' is missing."
+    assert over.message == "The file of version 1 of the reference dataset 'fuels' is missing."
 
 
 @pytest.mark.parametrize("wrong", [b"k,v\ngas,9.9\noil,4\n", b"k,v\ngas,9\n"])
