@@ -25,9 +25,9 @@ from penstock.datastore.datasets.staged_files import Attachment, StagedFile
 from penstock.datastore.errors import BadArgument, FieldProblem, LimitExceeded, PenstockError
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import prefix_paths
-from penstock.datastore.objects.checks import is_key
 from penstock.datastore.objects.chunks import single_chunk
-from penstock.datastore.objects.port import LISTING, Download, UploadForm, file_name_for
+from penstock.datastore.objects.own_keys import walk_keys
+from penstock.datastore.objects.port import Download, UploadForm, file_name_for
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset
 from penstock.datastore.roles import GroupPath, Role
@@ -235,12 +235,7 @@ def upload_key(access: Access, id: str) -> str:
 
 async def sweep_uploads(access: Access) -> int:
     """Remove the uploads that are too old to be used; return their number."""
-    uploads, after = list[str](), ""
-    while keys := await access.files.list(UPLOADS, after):
-        uploads += filter(is_key, keys)
-        after = keys[-1]
-        if len(keys) < LISTING:
-            break
+    uploads = [key async for keys in walk_keys(access.files, UPLOADS) for key in keys]
     return await finish_all(partial(_delete_expired, access, key) for key in uploads)
 
 

@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import PenstockError, Unavailable
-from penstock.datastore.objects.removal import delete_below
+from penstock.datastore.objects.own_keys import delete_below
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Resource
 from penstock.datastore.table.commit import Write

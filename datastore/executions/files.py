@@ -20,9 +20,8 @@ from penstock.datastore.executions.records import (
     ExecutionState,
     OutputFormat,
 )
-from penstock.datastore.objects.checks import is_key
+from penstock.datastore.objects.own_keys import delete_below, walk_keys
 from penstock.datastore.objects.port import Download, Files, FileStatus
-from penstock.datastore.objects.removal import delete_below
 
 EARLIER_CLAIMS: Final = 16
 """The claims before the present one whose uploads are ended; what is older goes at the removal."""
@@ -129,10 +128,9 @@ async def delete_staged_rows(files: Files, execution: Execution) -> None:
 
     No file of rows that stand is among these: each is a copy.
     """
-    prefix, last = _staged_rows(execution), ""
-    while keys := await files.list(prefix, last):
-        last = keys[-1]
-        for key in filter(is_key, keys):
+    prefix = _staged_rows(execution)
+    async for keys in walk_keys(files, prefix):
+        for key in keys:
             fence = key.removeprefix(prefix).partition(".")[0]
             if fence.isdecimal() and int(fence) <= execution.fence:
                 await files.refuse_uploads(key)

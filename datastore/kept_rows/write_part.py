@@ -36,8 +36,8 @@ from penstock.datastore.kept_rows.snapshot import (
     sort_columns,
 )
 from penstock.datastore.objects.local_copies import read_local
+from penstock.datastore.objects.own_keys import delete_below
 from penstock.datastore.objects.port import Files, StoredFile
-from penstock.datastore.objects.removal import delete_below
 from penstock.datastore.records import TimestampForm, ValueType
 from penstock.formula.core.values import FormulaType
 from penstock.transform.plan import TransformPlan

@@ -7,6 +7,7 @@ import gzip
 import zlib
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -16,9 +17,9 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.objects.checks import is_key
 from penstock.datastore.objects.chunks import limit_size, single_chunk
-from penstock.datastore.objects.port import LISTING, Files
+from penstock.datastore.objects.own_keys import walk_keys
+from penstock.datastore.objects.port import Files
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Value
 from penstock.datastore.unreadable_json import JSON_ERRORS
@@ -206,15 +207,13 @@ async def walk_old_files(
     files: Files, folder: str, moment: datetime
 ) -> AsyncIterator[Sequence[str]]:
     """Yield the files of a folder that lie in the folders of the days before, page by page."""
-    start, day, after = f"{folder}/2", f"{folder}/{moment:%Y-%m-%d}/", ""
-    while True:
-        page = await files.list(start, after)
-        found = [key for key in page if key < day]
-        if ours := [key for key in found if is_key(key)]:
-            yield ours
-        if len(page) < LISTING or len(found) < len(page):
-            return
-        after = page[-1]
+    day = f"{folder}/{moment:%Y-%m-%d}/"
+    async with aclosing(walk_keys(files, f"{folder}/2")) as pages:
+        async for keys in pages:
+            if old := [key for key in keys if key < day]:
+                yield old
+            if len(old) < len(keys):
+                return
 
 
 async def delete_old_files(files: Files, folder: str, moment: datetime) -> int:

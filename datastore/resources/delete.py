@@ -19,7 +19,7 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable, VersionConflict
 from penstock.datastore.history.rows import Action, entry_of, resource_writes
-from penstock.datastore.objects.removal import delete_below
+from penstock.datastore.objects.own_keys import delete_below
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.quotas.usage import kept_writes
 from penstock.datastore.records import Resource

@@ -19,9 +19,8 @@ from penstock.datastore.audio.tags.file_type import picture_type
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep
 from penstock.datastore.audio.upkeep.swept_objects import SWEPT, sweep_object
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.checks import is_key
 from penstock.datastore.objects.chunks import single_chunk
-from penstock.datastore.objects.port import LISTING
+from penstock.datastore.objects.own_keys import walk_keys
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import read_rows
@@ -88,10 +87,8 @@ class CoverStore:
     async def uses(self) -> dict[str, str | None]:
         """The covers that are stored, each with its latest use if one is known."""
         prefix, names = artwork_prefix(self._user), list[str]()
-        after = ""
-        while keys := await self.access.files.list(prefix, after, LISTING):
-            names += [key.removeprefix(prefix) for key in keys if is_key(key)]
-            after = keys[-1]
+        async for keys in walk_keys(self.access.files, prefix):
+            names += [key.removeprefix(prefix) for key in keys]
         rows = await read_rows(self.access.table, map(self._key, names), consistent=True)
         return {name: _use_in(rows.get(self._key(name), {})) for name in names}
 

@@ -14,7 +14,7 @@ from penstock.datastore.datasets.files import UPLOADS, sweep_uploads
 from penstock.datastore.executions.files import delete_staged_rows, staged_rows_key
 from penstock.datastore.ngsi.events import delete_old_files
 from penstock.datastore.objects.chunks import single_chunk
-from penstock.datastore.objects.removal import delete_below
+from penstock.datastore.objects.own_keys import delete_below
 from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
