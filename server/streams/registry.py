@@ -9,7 +9,7 @@ from enum import Enum, auto
 from types import TracebackType
 from typing import Final, Self
 
-from penstock.datastore.errors import NotAuthenticated, PenstockError
+from penstock.datastore.errors import NotAuthenticated, PenstockError, RequestRefused
 from penstock.datastore.roles import Caller
 from penstock.server.auth.tokens import Authentication
 from penstock.server.core.sites import site_of
@@ -18,6 +18,9 @@ _LONGEST: Final = 100 * 24 * 3600.0
 
 SESSION_CHECK_SECONDS: Final = 15.0
 """The seconds between two looks at whether the token of a stream is still accepted."""
+
+FAILED_SESSION_CHECKS: Final = 4
+"""The looks in a row that may fail before a stream ends, which might be one of a revoked key."""
 
 
 class EndReason(Enum):
@@ -29,6 +32,7 @@ class EndReason(Enum):
     STALLED = auto()
     CROWDED_OUT = auto()
     UNREAD = auto()
+    UNVERIFIED = auto()
 
 
 class StreamLifetime:
@@ -60,17 +64,21 @@ class StreamLifetime:
         """Expire the stream when a new request with its token would not have the caller's roles.
 
         The key that signed the token may be withdrawn, an API key revoked, or a group of its roles
-        deleted. While that cannot be found out the stream goes on.
+        deleted. If that cannot be found out for a minute, the stream ends as unverified.
         """
+        failed = 0
         while self.ending is None:
             await asyncio.sleep(SESSION_CHECK_SECONDS)
             try:
                 if (await authenticate()).caller.roles != caller.roles:
                     self.end(EndReason.EXPIRED)
+                failed = 0
             except NotAuthenticated:
                 self.end(EndReason.EXPIRED)
-            except PenstockError:
-                continue
+            except (PenstockError, RequestRefused):
+                failed += 1
+                if failed == FAILED_SESSION_CHECKS:
+                    self.end(EndReason.UNVERIFIED)
 
     async def __aenter__(self) -> Self:
         await self._timeout.__aenter__()

@@ -38,6 +38,7 @@ _KEEP_ALIVE: Final = b":\n\n"
 _COMPLETE: Final = b"event: complete\ndata:\n\n"
 _LAST_WORDS: Final = {
     EndReason.EXPIRED: b": the token has expired\n\n",
+    EndReason.UNVERIFIED: b": the token cannot be verified now\n\n",
     EndReason.STOPPING: b": the server is stopping\n\n",
 }
 _END: Final = b""

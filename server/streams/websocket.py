@@ -118,6 +118,8 @@ class WebSocketConnection:
                 return CloseRequest(CloseCode.SERVICE_RESTART, "The server is stopping")
             case EndReason.EXPIRED:
                 return CloseRequest(CloseCode.FORBIDDEN, "The token has expired")
+            case EndReason.UNVERIFIED:
+                return CloseRequest(CloseCode.TRY_AGAIN_LATER, "The token cannot be verified now")
             case EndReason.UNREAD:
                 return CloseRequest(CloseCode.TRY_AGAIN_LATER, "Too many answers wait to be read")
             case EndReason.CROWDED_OUT:

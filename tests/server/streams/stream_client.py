@@ -14,7 +14,6 @@ from starlette.types import ASGIApp, Message
 from penstock.datastore.errors import (
     NotAuthenticated,
     NotFound,
-    PenstockError,
     RequestRefused,
     Unavailable,
 )
@@ -159,7 +158,7 @@ class StreamHouse:
         self.opened: list[AdmittedOperation] = []
         self.seen: list[OperationRecord] = []
         self.valid = valid
-        self.withdrawn: PenstockError | None = None
+        self.withdrawn: Exception | None = None
         self.issuer_answers = asyncio.Event()
         self.waiting = 0
         self.streams = StreamRegistry(per_caller, unproven)

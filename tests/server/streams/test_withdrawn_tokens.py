@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from penstock.datastore.errors import NotAuthenticated, Unavailable
+from penstock.datastore.errors import NotAuthenticated, RequestRefused, Unavailable
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.server.auth.tokens import Authentication
 from penstock.server.streams import registry
@@ -46,6 +46,40 @@ async def test_an_event_stream_ends_when_its_token_is_withdrawn() -> None:
         house.withdrawn = NotAuthenticated("The API key is not accepted.")
         await pass_time(2 * LONG)
         assert (await stream.rest())[-1] == b": the token has expired\n\n"
+    assert house.world.closed_sources == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unavailable("The table does not answer."),
+        RequestRefused("GetItem", "AccessDeniedException", "no"),
+    ],
+    ids=["unavailable", "refused"],
+)
+async def test_a_socket_whose_token_cannot_be_verified_for_a_minute_ends(error: Exception) -> None:
+    house = StreamHouse()
+    async with connected_client(house, "withdrawn") as talk:
+        talk.ask("1", SILENCE)
+        await talk.next_message()
+        for found in (error, error, error, None, error, error, error):
+            house.withdrawn = found
+            await pass_time(LONG)
+        assert len(house.streams) == 1
+        await pass_time(LONG)
+        assert await talk.wait_for_close() == (1013, "The token cannot be verified now")
+    assert (house.world.closed_sources, len(house.streams)) == (1, 0)
+
+
+async def test_an_event_stream_whose_token_cannot_be_verified_for_a_minute_ends() -> None:
+    house = StreamHouse()
+    async with post_stream(house, {"query": SILENCE}, authorization="Bearer withdrawn") as stream:
+        await stream.expect_open()
+        await stream.part()
+        house.withdrawn = Unavailable("The table does not answer.")
+        for _ in range(4):
+            await pass_time(LONG)
+        assert (await stream.rest())[-1] == b": the token cannot be verified now\n\n"
     assert house.world.closed_sources == 1
 
 
