@@ -45,6 +45,7 @@ from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.session import SessionOpener
 from penstock.datastore.table.layout import KINDS
 from penstock.datastore.table.schema_marker import SchemaMarker
+from penstock.datastore.table.unfinished_imports import find_unfinished_imports
 from penstock.datastore.table.unreadable_rows import UnreadableRow
 from penstock.datastore.upgrades.unreadable import find_unreadable
 from penstock.datastore.upgrades.upgrade import Page, Step, pending_steps, upgrade_rows
@@ -182,6 +183,10 @@ class Store(SessionOpener):
         everywhere = (sweep_libraries, sweep_staged_files, sweep_uploads)
         sweeps = [partial(sweep, access) for sweep in everywhere]
         return await finish_all([LooseObjects(access).sweep, *sweeps])
+
+    async def count_unfinished_imports(self) -> int:
+        """Count the imports of archives that have not ended."""
+        return len(await find_unfinished_imports(self.table))
 
     async def count_unheld_jobs(self) -> int:
         """Count the jobs without a worker for a minute, at most one page of them."""

@@ -38,7 +38,7 @@ FILES_AT_ONCE: Final = 8
 FILES_PAGE: Final = 64
 COPY_ATTEMPTS: Final = 3
 
-_IMPORTS: Final = f"{IMPORT.pk.leader}:"
+_IMPORTS: Final = IMPORT.pk.fill({})
 
 Position: TypeAlias = "list[str] | None"
 Progress: TypeAlias = Callable[[int], None]

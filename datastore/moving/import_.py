@@ -59,7 +59,7 @@ _PARTS, _BEGUN, _LOST = "parts", "begun", "lostSecrets"
 number of secrets in these parts that the archive's key does not open."""
 
 _MARKER: Final = SCHEMA_MARKER.pk.fill({})
-_ROOM: Final = f"{IMPORT.pk.leader}:", f"{SECRET.pk.leader}:", _MARKER
+_ROOM: Final = IMPORT.pk.fill({}), f"{SECRET.pk.leader}:", _MARKER
 """The rows that an empty table may have: an import's own, and those of a first start."""
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ class NotEmpty(BadArgument):
 
 
 class EndedElsewhere(BadArgument):
-    """Another process has ended the import of this archive."""
+    """Another process has ended the import of this archive, or abandoned it."""
 
 
 @dataclass(slots=True)

@@ -240,7 +240,7 @@ LOOSE_OBJECT_DUE = row("LD:{due.13}:{hash}", "LD", "LD")
 COPY_COUNT = row("U:{user}", "MC:{kind}")
 COPY_LISTED = row("U:{user}", "MCL:{kind}:{due.13}:{hash}")
 LIBRARY_UPKEEP = row("LU:{user}", "LU", "LU")
-IMPORT = row("MI:{archive}", "MI")
+IMPORT = row("MI", "MI:{archive}")
 REPAIR = row("MR", "MR")
 
 PLAYLIST = row("PL:{playlist}", "PL")

@@ -1,22 +1,30 @@
-"""Checks for unfinished work: deletes, jobs, executions, and manifest runs."""
+"""Checks for unfinished work: imports, deletes, jobs, executions, and manifest runs."""
 
 from collections.abc import Sequence
 
 from penstock.datastore.manifest.lists import TroubledManifest
 from penstock.datastore.store import Store
+from penstock.datastore.table.unfinished_imports import REPEAT_IMPORT, UNFINISHED_IMPORT
 from penstock.datastore.text import say_count
-from penstock.resolvers.findings import Finding, Findings, ok, warn
+from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
 from penstock.schema.core.relay import GlobalId
 
 
 async def check_unfinished_work(store: Store) -> Findings:
     """Judge the unfinished work; raises errors.Unavailable if the store does not answer."""
+    yield judge_imports(await store.count_unfinished_imports())
     yield judge_deletes(await store.count_pending_deletes())
     yield judge_jobs(await store.count_unheld_jobs())
     manifests = await store.find_troubled_manifests()
     yield judge_runs(manifests.stuck)
     yield judge_given_up_runs(manifests.given_up)
     yield judge_executions(await store.find_stuck_executions())
+
+
+def judge_imports(count: int) -> Finding:
+    if count == 0:
+        return ok("imports", "No import of an archive was cut short.")
+    return fail("imports", UNFINISHED_IMPORT, REPEAT_IMPORT)
 
 
 def judge_deletes(count: int) -> Finding:

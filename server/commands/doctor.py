@@ -21,11 +21,11 @@ from penstock.server.commands.checks.variables import check_variables
 from penstock.server.commands.client.graphql_client import check_address
 from penstock.server.commands.client.server_options import ServerOptions
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.command_output import CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import SEGMENTS, open_movable_store
 from penstock.server.runtime.ngsi_sink import has_samples
-from penstock.server.runtime.stores import build_store, open_table
+from penstock.server.runtime.stores import build_store, open_table, require_usable
 from penstock.server.settings.settings import Settings
 
 T = TypeVar("T")
@@ -82,8 +82,7 @@ def doctor(
 
 async def _recount(settings: Settings, *, repair: bool) -> RecountReport:
     async with open_table(settings) as table:
-        if problems := await table.verify():
-            raise CommandFailed(*problems, code=ExitCode.STORE)
+        await require_usable(table)
         with show_progress("Reading rows", None) as progress:
             if repair:
                 # What a write in steps has still to add must not be added by the repair as well.

@@ -16,7 +16,7 @@ from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import open_snapshot
-from penstock.server.runtime.stores import open_table
+from penstock.server.runtime.stores import open_table, require_usable
 from penstock.server.settings.settings import Settings
 from penstock.server.settings.store_settings import DATABASE
 
@@ -55,8 +55,7 @@ async def _export(settings: Settings, target: Path) -> Manifest:
             words = f"There is no {settings.data_dir / DATABASE}."
             raise CommandFailed(words, code=ExitCode.STORE)
     async with open_table(settings) as table:
-        if problems := await table.verify():
-            raise CommandFailed(*problems, code=ExitCode.STORE)
+        await require_usable(table)
     archive = Archive(target)
     if archive.read_manifest() is None:
         archive.prepare()

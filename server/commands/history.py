@@ -14,8 +14,8 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.history.export import read_all_entries
 from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
-from penstock.server.runtime.stores import open_table
+from penstock.server.core.command_output import CommandFailed, CommandOutput
+from penstock.server.runtime.stores import open_table, require_usable
 from penstock.server.settings.settings import Settings
 
 _TO = "File to write. The default is standard output."
@@ -50,8 +50,7 @@ def history(
 async def _write(settings: Settings, file: Any, since: datetime | None, group: str | None) -> int:
     count = 0
     async with open_table(settings) as table:
-        if problems := await table.verify():
-            raise CommandFailed(*problems, code=ExitCode.STORE)
+        await require_usable(table)
         earliest = "" if since is None else iso_timestamp(since)
         async for entry in read_all_entries(table, group):
             if entry.at >= earliest:

@@ -8,6 +8,7 @@ from cyclopts import App, Parameter
 
 from penstock.datastore.moving.archive import Archive
 from penstock.datastore.moving.import_ import Import, ImportResult
+from penstock.datastore.table.unfinished_imports import abandon_imports
 from penstock.datastore.text import say_count
 from penstock.resolvers.findings import Severity
 from penstock.server.commands.checks.recount import RecountReport, recount
@@ -20,6 +21,7 @@ from penstock.server.commands.sif.target import ImportTarget
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import open_movable_store
+from penstock.server.runtime.stores import data_location, open_table
 from penstock.server.settings.settings import Settings
 
 _SOURCE = "Folder of an archive that `penstock export` completed."
@@ -41,9 +43,9 @@ def import_archive(
 ) -> CommandOutput:
     """Write everything of an archive to the store, which is empty and which no server uses.
 
-    Repeat the command after an interruption: it goes on. The table at DynamoDB and the bucket must
-    exist; the embedded store is made. At the end all counts are compared with what they count; with
-    --into-existing they are made to fit.
+    Repeat the command after an interruption: it goes on, and no server starts until it has ended.
+    The table at DynamoDB and the bucket must exist; the embedded store is made. At the end all
+    counts are compared with what they count; with --into-existing they are made to fit.
     """
     settings = options.settings()
     done, lost, report = asyncio.run(_import(settings, source, into_existing=into_existing))
@@ -75,6 +77,27 @@ async def _import(
         # Last: what is killed before, also while it recounts, goes on when it is repeated.
         await importing.end()
         return done, importing.lost_secrets, report
+
+
+@import_.command
+def abandon(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa: B008 - frozen
+    """Forget an import that will not be completed: servers use what the table has as it is.
+
+    Prefer to repeat the import, which goes on, or to take another table. Ends with 0 also if there
+    is no such import. `penstock doctor --recount` then tells of what does not fit.
+    """
+    settings = options.settings()
+    abandoned = asyncio.run(_abandon(settings))
+    words = say_count(abandoned, "import was", "imports were")
+    where = data_location(settings)
+    return CommandOutput(f"{words} abandoned: {where}", {"table": where, "abandoned": abandoned})
+
+
+async def _abandon(settings: Settings) -> int:
+    async with open_table(settings) as table:
+        if problems := await table.verify():
+            raise CommandFailed(*problems, code=ExitCode.STORE)
+        return await abandon_imports(table)
 
 
 _SIF_SOURCE = "Folder of an export of AWS SIF, with the folders tables, files and activities."

@@ -8,9 +8,15 @@ from cyclopts.validators import Number
 
 from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.command_output import CommandOutput
 from penstock.server.core.progress_bars import show_progress
-from penstock.server.runtime.stores import build_store, data_location, open_files, open_table
+from penstock.server.runtime.stores import (
+    build_store,
+    data_location,
+    open_files,
+    open_table,
+    require_usable,
+)
 from penstock.server.samples import seeding
 from penstock.server.samples.audio import AudioSeedCounts, add_samples, remove_samples
 from penstock.server.samples.catalogue import DEFAULT_SIZE
@@ -61,8 +67,7 @@ async def _seed(
     async with open_table(settings) as table, open_files(settings) as files:
         if settings.store == "sqlite":
             await table.create()
-        elif problems := await table.verify():
-            raise CommandFailed(*problems, code=ExitCode.STORE)
+        await require_usable(table)
         store = build_store(table, settings, files)
         with show_progress("Seeding", size) as progress:
             seeded = await seeding.seed(store, size, progress)
@@ -71,8 +76,7 @@ async def _seed(
 
 async def _purge(settings: Settings, user: str | None) -> tuple[int, int]:
     async with open_table(settings) as table, open_files(settings) as files:
-        if problems := await table.verify():
-            raise CommandFailed(*problems, code=ExitCode.STORE)
+        await require_usable(table)
         store = build_store(table, settings, files)
         with show_progress("Deleting", None) as progress:
             deleted = await seeding.purge(store, progress)

@@ -18,6 +18,7 @@ from penstock.server.runtime.stores import (
     open_buckets,
     open_files,
     open_table,
+    require_usable,
 )
 from penstock.server.settings.settings import Settings
 
@@ -77,6 +78,7 @@ def reseal(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa:
 
 async def _reseal(settings: Settings) -> Counter[ResealOutcome]:
     async with open_table(settings) as opened, open_buckets(settings) as buckets:
+        await require_usable(opened)
         vault = buckets.vault
         if not isinstance(vault, RenewedVault):
             words = (
@@ -91,8 +93,7 @@ async def _upgrade(settings: Settings) -> tuple[int, int]:
     """Upgrade the rows; return the number of their form and of the rows that changed."""
     changed = 0
     async with open_table(settings) as opened, open_files(settings) as files:
-        if problems := await opened.verify():
-            raise CommandFailed(*problems, code=ExitCode.STORE)
+        await require_usable(opened)
         with show_progress("Upgrading the rows", None) as advance:
 
             def report(_step: Step, page: Page) -> None:

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.scratch_folders import remove_abandoned_folders
+from penstock.datastore.table.unfinished_imports import require_ended_imports
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution
 from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.core.command_output import CommandFailed, ExitCode
@@ -46,6 +47,7 @@ async def _run_worker(settings: Settings, once: bool, stop: StopSignals) -> None
     async with export_spans(), open_table(settings) as table, open_files(settings) as files:
         if problems := [*await table.verify(), *await files.verify()]:
             raise CommandFailed(*problems, code=ExitCode.STORE)
+        await require_ended_imports(table)
         await asyncio.to_thread(remove_abandoned_folders)
         lineage = Lineage.of(settings)
         store = with_watch(build_store(table, settings, files), _watch(settings, lineage))

@@ -23,6 +23,7 @@ from penstock.datastore.scratch_folders import remove_abandoned_folders
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.datastore.table.schema_marker import THIS_RELEASE, TooOld, check_release, read_marker
+from penstock.datastore.table.unfinished_imports import require_ended_imports
 from penstock.server.app import Runtime, open_app
 from penstock.server.app_options import open_rate_limiter, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
@@ -113,6 +114,7 @@ async def prepare_store(settings: Settings, url: str) -> DevIdentity | None:
     """
     async with open_table(settings) as table, open_files(settings, url) as files:
         await _check_store(table, files, settings)
+        await require_ended_imports(table)
         store = build_store(table, settings, files)
         if settings.seed and settings.store == "sqlite" and await is_empty(store):
             await _load_samples(store)

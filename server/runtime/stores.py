@@ -29,6 +29,8 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.datastore.table.schema_marker import GuardedTable
+from penstock.datastore.table.unfinished_imports import require_ended_imports
+from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.settings.key_files import previous_vault_key, url_key, vault_key
 from penstock.server.settings.settings import Settings
 from penstock.server.settings.store_settings import DATABASE
@@ -53,6 +55,13 @@ async def open_table(settings: Settings) -> AsyncIterator[Table]:
         yield GuardedTable(table)
     finally:
         await table.close()
+
+
+async def require_usable(table: Table) -> None:
+    """Raise CommandFailed if the table does not fit, and UnfinishedImport if it is filled."""
+    if problems := await table.verify():
+        raise CommandFailed(*problems, code=ExitCode.STORE)
+    await require_ended_imports(table)
 
 
 async def _open_dynamodb(settings: Settings) -> Table:

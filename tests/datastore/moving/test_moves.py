@@ -21,6 +21,11 @@ from penstock.datastore.table.schema_marker import (
     raise_minimums,
     read_marker,
 )
+from penstock.datastore.table.unfinished_imports import (
+    UnfinishedImport,
+    abandon_imports,
+    require_ended_imports,
+)
 from tests.datastore.moving.furnished_store import (
     export_of,
     furnish,
@@ -132,6 +137,47 @@ async def test_an_import_that_is_killed_again_and_again_goes_on(
         assert await read_everything(second) == before
 
 
+@pytest.mark.parametrize("name", TWO)
+async def test_a_table_is_no_whole_store_from_the_beginning_of_an_import_to_its_end(
+    name: str, tmp_path: Path
+) -> None:
+    async with open_empty("sqlite", tmp_path) as first, open_empty(name, tmp_path) as second:
+        await furnish_little(first)
+        await export_of(first, tmp_path / "archive").run()
+        await require_ended_imports(second.table)
+        for writes in (1, 2, 3):
+            half = replace(second, table=CutOffTable(second.table, writes))
+            with pytest.raises(ProcessDied):
+                await run_import(half, tmp_path / "archive")
+            with pytest.raises(UnfinishedImport, match="Repeat `penstock import`, which goes on"):
+                await require_ended_imports(second.table)
+        await run_import(second, tmp_path / "archive")
+        await require_ended_imports(second.table)
+
+
+@pytest.mark.parametrize("name", TWO)
+async def test_an_import_that_is_abandoned_leaves_what_it_wrote_and_does_not_end(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "PART_LINES", 1)
+    async with open_empty("sqlite", tmp_path) as first, open_empty(name, tmp_path) as second:
+        await furnish_little(first)
+        await export_of(first, tmp_path / "archive").run()
+        standing: dict[Key, Attributes] = {}
+
+        async def abandon() -> None:
+            assert await abandon_imports(second.table) == 1
+            standing.update(await contents(second.table))
+
+        # Behind the notes of two parts: the next call is the note of another one.
+        paused = PausedTable(second.table, abandon, calls=5)
+        with pytest.raises(EndedElsewhere):
+            await run_import(replace(second, table=paused), tmp_path / "archive")
+        await require_ended_imports(second.table)
+        assert await contents(second.table) == standing
+        assert await abandon_imports(second.table) == 0
+
+
 async def pause_import(target: MovableStore, archive: Path, calls: int) -> bool:
     """Pause an import behind so many calls, while another process ends it and rows are changed.
 
@@ -215,7 +261,7 @@ async def test_an_archive_that_is_not_complete_or_is_damaged_is_refused(tmp_path
         with pytest.raises(DamagedArchive, match="content of"):
             await run_import(second, folder)
         left = await read_everything(second)
-        assert ({key.pk[:3] for key in left.rows}, left.files) == ({"MI:"}, {})
+        assert ({key.pk[:3] for key in left.rows}, left.files) == ({"MI"}, {})
 
         for path, content in blobs.items():
             path.write_bytes(content)
@@ -232,7 +278,7 @@ async def test_an_archive_that_is_not_complete_or_is_damaged_is_refused(tmp_path
         with pytest.raises(DamagedArchive, match="vault-key is damaged"):
             await run_import(second, folder)
         left = await read_everything(second)
-        assert ({key.pk[:3] for key in left.rows}, len(left.files)) == ({"MI:"}, 3)
+        assert ({key.pk[:3] for key in left.rows}, len(left.files)) == ({"MI"}, 3)
 
 
 async def test_an_archive_goes_on_only_with_its_own_store(tmp_path: Path) -> None:

@@ -12,6 +12,13 @@ from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.ngsi.intake.in_flight import SinkBacklog
 from penstock.datastore.store import Store
 from penstock.datastore.store_parts import ShownSetting
+from penstock.datastore.table.layout import IMPORT
+from penstock.datastore.table.port import Put
+from penstock.datastore.table.unfinished_imports import (
+    REPEAT_IMPORT,
+    UNFINISHED_IMPORT,
+    abandon_imports,
+)
 from tests.datastore.executions.sample_executions import plant_pipeline, ready_execution
 from tests.support.graphql_client import Ask, as_caller
 from tests.support.sample_resources import Watch
@@ -69,6 +76,15 @@ async def test_it_shows_the_settings_of_the_server(store: Store) -> None:
         {"name": "PENSTOCK_PORT", "value": "9", "isDefault": False},
         {"name": "PENSTOCK_BUCKET", "value": None, "isDefault": True},
     ]
+
+
+async def test_it_finds_an_import_that_has_not_ended(ask: Ask) -> None:
+    await bring_up_to_date(ask.store)
+    await ask.store.table.write([Put(IMPORT.item(archive="a"))])
+    problem = {"check": "imports", "message": UNFINISHED_IMPORT, "advice": REPEAT_IMPORT}
+    assert (await ask(SYSTEM)).value == {**QUIET, "problems": [problem]}
+    await abandon_imports(ask.store.table)
+    assert (await ask(SYSTEM)).value == QUIET
 
 
 async def test_it_finds_what_is_stuck_in_the_words_of_the_doctor(store: Store) -> None:

@@ -77,6 +77,7 @@ async def test_a_table_as_it_must_be_passes_every_check(
             "protection",
             "rows",
             "unreadable rows",
+            "imports",
             "deletes",
             "jobs",
             "runs",

@@ -60,6 +60,7 @@ ANSWERS: dict[str, list[str]] = {
     "export": ["archive"],
     "history": ["--to", "history.jsonl"],
     "import": ["absent"],
+    "import abandon": [],
     "import sif": ["absent", *UNREACHABLE],
     "backup": ["copy"],
     "restore": ["absent"],
