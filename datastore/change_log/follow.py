@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from penstock.datastore.access.access import Access
 from penstock.datastore.change_log.feed import ChangeFeed, WantsChange
 from penstock.datastore.change_log.rows import Change, ChangeKind
+from penstock.datastore.opening_deadline import end_opening
 from penstock.datastore.roles import GroupPath, covers
 
 
@@ -90,6 +91,7 @@ async def follow_changes(
             yield ListEvent(ListChange.RESET, feed.position(kind))
         else:
             await feed.replay(kind, after, follower, access)
+        end_opening()
         while True:
             change = await follower.take()
             if change is None:

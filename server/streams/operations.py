@@ -5,10 +5,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.formulas.threads import formula_caller
+from penstock.datastore.opening_deadline import opening_until
 from penstock.datastore.periodic import is_cancelled
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.instrumentation import Units
@@ -42,6 +43,8 @@ from penstock.server.telemetry.operation import (
     begin_operation,
     end_operation,
 )
+
+_NO_EVENT: Final = object()
 
 
 class AnswerSink(Protocol):
@@ -108,12 +111,30 @@ class OperationRunner(NamedTuple):
             self.standing.keep(caller.user_id, prepared),
             self._open_metered(caller, admission, spent) as context,
         ):
-            async with aclosing(self.engine.events(prepared, context, id)) as events:
+            events = self._open_in_time(self.engine.events(prepared, context, id))
+            async with aclosing(events):
                 async for event in events:
                     run = partial(self.engine.run_event, prepared, event, request_id=id)
                     answer = await self._within_deadline(caller, admission, run, spent)
                     with self._end_turn_after(answer, caller):
                         yield answer
+
+    async def _open_in_time(self, events: AsyncGenerator[object]) -> AsyncGenerator[object]:
+        """Yield the events; RequestRejected if it takes too long until the first can be awaited."""
+        seconds = self.engine.limits.deadline_seconds
+        async with aclosing(events):
+            try:
+                async with asyncio.timeout(seconds) as deadline:
+                    with opening_until(partial(_end_deadline, deadline)):
+                        first = await anext(events, _NO_EVENT)
+            except TimeoutError:
+                if not deadline.expired():
+                    raise
+                raise _late_refusal(seconds) from None
+            if first is not _NO_EVENT:
+                yield first
+            async for event in events:
+                yield event
 
     async def _within_deadline(
         self,
@@ -130,8 +151,7 @@ class OperationRunner(NamedTuple):
         except TimeoutError:
             if not deadline.expired():
                 raise
-            message = f"The operation took longer than {seconds:g} s."
-            raise RequestRejected(format_error(message, ErrorCode.TIMEOUT)) from None
+            raise _late_refusal(seconds) from None
 
     async def _run_in_turn(
         self,
@@ -176,6 +196,16 @@ class OperationRunner(NamedTuple):
             spent.rcu += context.units.rcu
             spent.wcu += context.units.wcu
             spent.calls += context.units.calls
+
+
+def _end_deadline(deadline: asyncio.Timeout) -> None:
+    if not deadline.expired():
+        deadline.reschedule(None)
+
+
+def _late_refusal(seconds: float) -> RequestRejected:
+    message = f"The operation took longer than {seconds:g} s."
+    return RequestRejected(format_error(message, ErrorCode.TIMEOUT))
 
 
 class StreamedOperation:

@@ -13,6 +13,7 @@ from penstock.datastore.errors import LimitExceeded, PenstockError, RateLimited
 from penstock.datastore.ngsi.directory import Attribute
 from penstock.datastore.ngsi.reading.charts import MAX_SAMPLES
 from penstock.datastore.ngsi.reading.series import Sample, SeriesReader, TimeSpan, moment_of
+from penstock.datastore.opening_deadline import end_opening
 from penstock.datastore.table.instrumentation import NO_PAYMENTS
 from penstock.datastore.table.pages import Window
 
@@ -53,6 +54,7 @@ async def follow_series(
                 yield sample
         known = {sk for sk, _ in recent}
         newest = recent[-1] if recent else newest
+        end_opening()
         await sleep(seconds)
         looking_at = clock.now()
         try:

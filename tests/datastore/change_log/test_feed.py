@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.work import LOGGED_CHANGES
 from penstock.datastore.change_log.feed import (
     CHANGES_IN_A_UNIT,
@@ -19,6 +20,7 @@ from penstock.datastore.change_log.feed import (
     ChangeFeed,
     Follower,
 )
+from penstock.datastore.change_log.follow import REMOVED, ChangeReader, Outcome, follow_changes
 from penstock.datastore.change_log.log_reader import LogReader
 from penstock.datastore.change_log.rows import (
     RETENTION,
@@ -30,11 +32,13 @@ from penstock.datastore.change_log.rows import (
 )
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import RateLimited
+from penstock.datastore.opening_deadline import opening_until
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
 from penstock.datastore.table.commit import commit
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.port import TTL, Put, Table
+from tests.support.patience import until
 from tests.support.sample_resources import SUPER, USA, Watch, create_groups, make, on_sqlite
 from tests.support.work_account import Account
 
@@ -451,3 +455,24 @@ def test_changes_expire_after_an_hour() -> None:
     operation = change_write(PIPELINE, change(1, 1_000_000)).operation
     assert isinstance(operation, Put)
     assert operation.item[TTL] == 1_000 + 3_600
+
+
+@on_sqlite
+async def test_a_list_that_is_resumed_is_open_when_it_waits_for_a_change(table: Table) -> None:
+    reader, opened = Reader(table), list[str]()
+
+    async def read(_: Change) -> Outcome:
+        return REMOVED
+
+    access = Access(table, SUPER, reader.clock, Budget())
+    wanted = ChangeReader(lambda _: True, read)
+    events = follow_changes(reader.feed, PIPELINE, access, reader.now, wanted)
+    with opening_until(lambda: opened.append("open")):
+        told = asyncio.ensure_future(anext(events))
+    assert opened == []
+    await until(lambda: opened)
+    assert not told.done()
+    await write(table, change(1, reader.now + 1))
+    await reader.feed.poll()
+    assert (await told).id == change(1, 0).id
+    await events.aclose()  # type: ignore[attr-defined]

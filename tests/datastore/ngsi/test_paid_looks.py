@@ -14,6 +14,7 @@ from penstock.datastore.ngsi.options import ItemLayout, Persistence
 from penstock.datastore.ngsi.reading import followers
 from penstock.datastore.ngsi.reading.followers import LOOK_UNITS, MAX_STORAGE_DELAY, follow_series
 from penstock.datastore.ngsi.reading.series import ALL_TIMES
+from penstock.datastore.opening_deadline import opening_until
 from penstock.datastore.table.pages import Window
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification
 from tests.datastore.ngsi.test_repository import reader, speed
@@ -108,6 +109,20 @@ async def test_a_follower_ends_where_a_look_reads_too_many_samples(
     await anext(following)
     with pytest.raises(LimitExceeded):
         await anext(following)
+
+
+@on_sqlite
+async def test_a_follower_is_open_when_it_waits_for_a_sample(world: SinkWorld) -> None:
+    watch, opened = Watch(), list[str]()
+    await store_ahead(world, watch, 1)
+    series, of = reader(world).series, await speed(world)
+    following = follow_series(series, Clock(watch), of, HUNG_SECONDS, Account())
+    await anext(following)
+    with opening_until(lambda: opened.append("open")):
+        told = asyncio.ensure_future(anext(following))
+    await until(lambda: opened)
+    told.cancel()
+    await asyncio.wait([told])
 
 
 COLUMN = replace(QUICK, layout=ItemLayout(attr_persistence=Persistence.COLUMN))

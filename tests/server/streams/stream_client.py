@@ -17,6 +17,7 @@ from penstock.datastore.errors import (
     RequestRefused,
     Unavailable,
 )
+from penstock.datastore.opening_deadline import end_opening
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.instrumentation import Units
 from penstock.schema.engine.engine import GraphQLEngine
@@ -117,6 +118,16 @@ class Subscription:
         try:
             yield Tick(number=0)
             await asyncio.Event().wait()
+        finally:
+            info.context.closed_sources += 1
+
+    @strawberry.subscription
+    async def late(self, info: Info, opens: bool) -> AsyncIterator[Tick]:
+        try:
+            if opens:
+                end_opening()
+            await info.context.go.wait()
+            yield Tick(number=0)
         finally:
             info.context.closed_sources += 1
 

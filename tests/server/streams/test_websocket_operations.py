@@ -193,6 +193,27 @@ async def test_a_token_for_ages_makes_no_trouble() -> None:
         assert await talk.is_served()
 
 
+async def test_the_opening_of_a_subscription_has_a_deadline_and_its_first_event_has_none() -> None:
+    house = StreamHouse(engine=Limits(deadline_seconds=LONG))
+    async with connected_client(house) as talk:
+        talk.ask("1", "subscription { late(opens: true) { number } }")
+        talk.ask("2", "subscription { late(opens: false) { number } }")
+        await let_tasks_run()
+        await pass_time(LONG)
+        late = await talk.next_message()
+        assert (late["id"], late["type"]) == ("2", "error")
+        assert [one["message"] for one in late["payload"]] == [
+            "The operation took longer than 1000 s."
+        ]
+        assert [one["extensions"]["code"] for one in late["payload"]] == ["TIMEOUT"]
+        assert house.world.closed_sources == 1
+        await pass_time(LONG)
+        house.world.go.set()
+        told = await talk.next_message()
+        assert (told["id"], told["type"]) == ("1", "next")
+    assert house.world.closed_sources == 2
+
+
 async def test_an_operation_has_a_deadline_and_a_subscription_has_none() -> None:
     house = StreamHouse(engine=Limits(deadline_seconds=LONG))
     async with connected_client(house) as talk:
