@@ -53,6 +53,8 @@ def read_restore_mark(folder: Path) -> Mapping[str, str] | None:
 
 def place_restore_mark(folder: Path, sha256: Mapping[str, str]) -> None:
     """Mark the folder; once this returns, the mark is on the disk."""
+    # The first file that a kill can leave is a mark; it lists nothing, and nothing is written yet.
+    (folder / MARK).touch(mode=0o600)
     draft = folder / f"{MARK}.draft"
     with create_private_file(draft) as file:
         file.write(msgspec.json.format(msgspec.json.encode(sha256)))

@@ -137,6 +137,24 @@ async def test_what_was_written_to_a_restored_database_under_the_mark_is_kept(
     assert (folder / "penstock.db-wal").read_bytes() == b"acknowledged"
 
 
+@pytest.mark.parametrize("step", ["create_private_file", "sync_file"])
+async def test_a_restore_that_is_killed_as_it_begins_leaves_the_mark_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def die(*_arguments: object) -> None:
+        raise ProcessDied
+
+    first, folder = await back_up(tmp_path / "store", tmp_path / "first"), tmp_path / "new"
+    with monkeypatch.context() as killed:
+        killed.setattr(unfinished_restore, step, die)
+        with pytest.raises(ProcessDied):
+            restore_backup(first, data_folder(folder), ignore_progress)
+    assert {path.name for path in folder.iterdir()} <= {MARK, f"{MARK}.draft"}
+    with pytest.raises(UnfinishedRestore):
+        require_restored(folder)
+    assert MARK not in restored_files(first, folder)
+
+
 async def test_a_server_that_makes_a_store_as_a_restore_begins_keeps_it_without_a_mark(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
