@@ -37,7 +37,7 @@ async def test_an_administrator_learns_the_key_of_a_row_that_was_left_out(
         hidden = await application.ask(LIST, headers={"authorization": f"Bearer {reader}"})
         after = await application.metrics()
     nodes = {"pipelines": {"nodes": [{"name": "Kept", "state": "ENABLED"}]}}
-    problem = "ValidationError: Invalid enum value 'archived' - at `$.state`"
+    problem = "ValidationError at $.state"
     named = [{"pk": key.pk, "sk": key.sk, "problem": problem}]
     assert answer == {"data": nodes, "extensions": {"unreadable": named}}
     assert hidden.json() == {"data": nodes}
