@@ -8,8 +8,10 @@ UV := $(or $(shell command -v uv),$(CURDIR)/.build/uv/bin/uv)
 INSTALL := $(UV) pip install --quiet --strict --python
 export UV
 
+# Node builds the pages while the packages are installed.
 .PHONY: all
-all: .venv/serving pages ## build what serving needs: the packages and the pages
+all: | $(UV) ## build what serving needs: the packages and the pages
+	@$(MAKE) --no-print-directory -j2 .venv/serving pages
 
 # Lines for each operation would push the addresses that sign in out of the terminal.
 serve: export PENSTOCK_ACCESS_LOG ?= $(if $(filter json,$(PENSTOCK_LOG_FORMAT)),true,false)
@@ -29,7 +31,8 @@ define run_tests
 endef
 
 .PHONY: test
-test: all tools lint ## lint, types, floors and the whole test suite
+test: all .venv/testing ## lint, types, floors and the whole test suite
+	@$(MAKE) --no-print-directory -j2 tools lint
 	$(call run_tests,--workers $(WORKERS))
 
 .PHONY: check
