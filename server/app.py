@@ -214,7 +214,8 @@ def _caller_routes(
     """The routes beside GraphQL whose callers read and write the store."""
     limits = limits_of(settings)
     yield S3Events(store, authenticator, limits, reader.limits).route()
-    yield schema_route(authenticator.caller_of, reader.limits, introspection=reader.introspection)
+    introspection = reader.introspection
+    yield schema_route(authenticator.caller_of, reader.limits, limits, introspection=introspection)
     yield from audio_stream_routes(store, authenticator.caller_of, reader.limits, limits)
     if settings.opensubsonic:
         passwords = PlayerAuthenticator(store, settings.api_key_cache_seconds)

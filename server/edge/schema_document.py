@@ -10,11 +10,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.datastore.errors import ErrorCode, PenstockError, Unavailable
 from penstock.datastore.roles import Caller
 from penstock.schema import sdl
+from penstock.schema.engine.limits import Limits
 from penstock.server.core.headers import request_id_of
 from penstock.server.edge.caller_turn import CallerTurn
+from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.rate_limit import CallerLimits
 from penstock.server.edge.response import HttpProblem, refusal_problem
 
@@ -26,21 +28,25 @@ COST: Final = 50
 def schema_route(
     authenticate: Callable[[Headers], Awaitable[Caller]],
     callers: CallerLimits,
+    limits: Limits,
     *,
     introspection: bool,
 ) -> Route:
     """Return the route; those may read the document who may read the schema by introspection."""
 
+    async def send_document(request: Request) -> Response:
+        caller = await authenticate(request.headers)
+        if not introspection:
+            message = "The server does not let callers read its schema."
+            raise HttpProblem(ErrorCode.INTROSPECTION_DISABLED, message, status=403)
+        callers.rate.spend(caller.user_id, COST)
+        async with CallerTurn(callers.running, caller.user_id) as turn:
+            held = request.headers.get("if-none-match", "")
+            return turn.keep_for(_document_response(held))
+
     async def answer(request: Request) -> Response:
         try:
-            caller = await authenticate(request.headers)
-            if not introspection:
-                message = "The server does not let callers read its schema."
-                raise HttpProblem(ErrorCode.INTROSPECTION_DISABLED, message, status=403)
-            callers.rate.spend(caller.user_id, COST)
-            async with CallerTurn(callers.running, caller.user_id) as turn:
-                held = request.headers.get("if-none-match", "")
-                return turn.keep_for(_document_response(held))
+            return await Deadline(limits.deadline_seconds, send_document(request), _too_late)
         except PenstockError as error:
             problem = refusal_problem(error, with_token="authorization" in request.headers)
         except HttpProblem as found:
@@ -50,6 +56,10 @@ def schema_route(
         return JSONResponse(body, problem.status, refused)
 
     return Route(PATH, answer, name="schema")
+
+
+def _too_late() -> Exception:
+    return Unavailable("The schema could not be sent in time.")
 
 
 @cache

@@ -141,3 +141,19 @@ async def test_a_call_whose_store_does_not_answer_ends(caller: Caller, path: str
         answer = await call
         assert (answer.status_code, words in answer.text) == (status, True), answer.text
     assert caller.table.waiting == 0
+
+
+async def test_the_schema_for_a_key_that_the_store_does_not_give_ends(
+    store: Store, tmp_path: Path
+) -> None:
+    headers = {"authorization": f"Bearer {await key_of(store, 'ann')}"}
+    async with _open(store, tmp_path) as (client, table):
+        table.go.clear()
+        call = asyncio.create_task(client.get("/schema.graphql", headers=headers))
+        await let_tasks_run()
+        assert table.waiting == 1
+        await pass_time(LONG)
+        assert call.done()
+        answer = await call
+        assert (answer.status_code, "SERVICE_UNAVAILABLE" in answer.text) == (503, True)
+        table.go.set()
