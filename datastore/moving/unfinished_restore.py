@@ -17,7 +17,6 @@ from penstock.datastore.unreadable_json import JSON_ERRORS
 
 MARK: Final = "unfinished-restore.json"
 
-
 REPEAT_RESTORE: Final = (
     "Repeat `penstock restore`, which starts anew, or choose another data directory."
 )
@@ -31,6 +30,7 @@ class UnfinishedRestore(Unavailable):
 
 
 def say_unfinished(folder: Path) -> str:
+    """Say that the folder has the mark."""
     return f"A restore to {folder} has not ended."
 
 
