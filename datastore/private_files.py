@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from io import BufferedRandom
 from pathlib import Path
@@ -36,6 +37,21 @@ def create_private_file(path: Path) -> BufferedRandom:
     # Whoever makes one of this name since then is refused, and no link is followed.
     flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, _FILE_MODE), "w+b")
+
+
+def draft_of(target: Path) -> Path:
+    """The path under which a file is written until it is whole."""
+    return target.with_name(f"{target.name}.draft")
+
+
+def write_private_file(target: Path, blocks: Iterable[bytes]) -> None:
+    """Write a file: it has its old content or, once this returns, the new, on the disk."""
+    draft = draft_of(target)
+    with create_private_file(draft) as file:
+        file.writelines(blocks)
+        sync_file(file)
+    draft.rename(target)
+    sync_folder(target.parent)
 
 
 def sync_file(file: BinaryIO) -> None:

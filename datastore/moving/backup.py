@@ -30,9 +30,11 @@ from penstock.datastore.moving.unfinished_restore import (
 )
 from penstock.datastore.private_files import (
     create_private_file,
+    draft_of,
     make_private_folder,
     sync_file,
     sync_folder,
+    write_private_file,
 )
 from penstock.datastore.sqlite.copy_file import copy_database
 from penstock.datastore.unreadable_json import JSON_ERRORS
@@ -111,12 +113,7 @@ def _fill_backup(store: DataFolder, made: DataFolder, at: str, progress: Progres
     _copy_files(store, made, target / store.files / INDEX, progress)
     _add_deleted_files(target / store.files / INDEX, earlier)
     backup = _list_backup(made, at)
-    listing = target / f"{LISTING}.draft"
-    listing.write_bytes(msgspec.json.format(msgspec.json.encode(backup)))
-    listing.chmod(0o600)
-    _sync_file(listing)
-    listing.rename(target / LISTING)
-    sync_folder(target)
+    write_private_file(target / LISTING, [msgspec.json.format(msgspec.json.encode(backup))])
     return backup
 
 
@@ -160,7 +157,7 @@ def _remove_restored(store: DataFolder, earlier: Mapping[str, str]) -> None:
     index = f"{store.files}/{INDEX}"
     for name in (store.main, *store.databases, *store.keys, index):
         path = store.path / name
-        _draft_of(path).unlink(missing_ok=True)
+        draft_of(path).unlink(missing_ok=True)
         is_written = path.with_name(f"{path.name}-wal").exists()
         if path.exists() and not is_written and _digest(path) == earlier.get(name):
             path.unlink()
@@ -374,7 +371,7 @@ def _copy_whole(source: Path, target: Path, *, replaces: bool = True) -> str:
     BadArgument for a target that is there, also since a moment ago.
     """
     digest = hashlib.sha256()
-    draft = _draft_of(target)
+    draft = draft_of(target)
     # Without the source no draft is made.
     with source.open("rb") as kept, create_private_file(draft) as made:
         while block := kept.read(BLOCK_BYTES):
@@ -389,11 +386,6 @@ def _copy_whole(source: Path, target: Path, *, replaces: bool = True) -> str:
     return digest.hexdigest()
 
 
-def _draft_of(target: Path) -> Path:
-    """The path under which a copy is written until it is whole."""
-    return target.with_name(f"{target.name}.draft")
-
-
 def _place_new(draft: Path, target: Path) -> None:
     try:
         os.link(draft, target)
@@ -403,8 +395,3 @@ def _place_new(draft: Path, target: Path) -> None:
         draft.rename(target)
     else:
         draft.unlink()
-
-
-def _sync_file(path: Path) -> None:
-    with path.open("rb") as file:
-        sync_file(file)

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.private_files import create_private_file, sync_file, sync_folder
+from penstock.datastore.private_files import sync_folder, write_private_file
 from penstock.datastore.unreadable_json import JSON_ERRORS
 
 MARK: Final = "unfinished-restore.json"
@@ -55,12 +55,7 @@ def place_restore_mark(folder: Path, sha256: Mapping[str, str]) -> None:
     """Mark the folder; once this returns, the mark is on the disk."""
     # The first file that a kill can leave is a mark; it lists nothing, and nothing is written yet.
     (folder / MARK).touch(mode=0o600)
-    draft = folder / f"{MARK}.draft"
-    with create_private_file(draft) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(sha256)))
-        sync_file(file)
-    draft.rename(folder / MARK)
-    sync_folder(folder)
+    write_private_file(folder / MARK, [msgspec.json.format(msgspec.json.encode(sha256))])
 
 
 def remove_restore_mark(folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.private_files import make_private_database, sync_folder
+from penstock.datastore.private_files import draft_of, make_private_database, sync_folder
 
 _BUSY_SECONDS: Final = 30.0
 
@@ -17,7 +17,7 @@ def copy_database(source: Path, target: Path) -> None:
     Writers go on meanwhile. The target appears when it is whole and on the disk. Raises Unavailable
     if the source is no database or the target cannot be written.
     """
-    draft = target.with_name(f"{target.name}.draft")
+    draft = draft_of(target)
     for suffix in ("", "-journal", "-wal", "-shm"):
         draft.with_name(draft.name + suffix).unlink(missing_ok=True)
     make_private_database(draft)

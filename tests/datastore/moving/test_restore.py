@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.datastore import private_files
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.moving import backup as module
 from penstock.datastore.moving import unfinished_restore
@@ -51,7 +52,7 @@ def dies(patch: pytest.MonkeyPatch, source: Path, folder: Path, *, steps: int) -
             raise ProcessDied
 
     with patch.context() as killed:
-        for each in (module, unfinished_restore):
+        for each in (module, unfinished_restore, private_files):
             killed.setattr(each, "sync_folder", die_in_time)
         try:
             restore_backup(source, data_folder(folder), ignore_progress)
@@ -146,7 +147,7 @@ async def test_a_restore_that_is_killed_as_it_begins_leaves_the_mark_first(
 
     first, folder = await back_up(tmp_path / "store", tmp_path / "first"), tmp_path / "new"
     with monkeypatch.context() as killed:
-        killed.setattr(unfinished_restore, step, die)
+        killed.setattr(private_files, step, die)
         with pytest.raises(ProcessDied):
             restore_backup(first, data_folder(folder), ignore_progress)
     assert {path.name for path in folder.iterdir()} <= {MARK, f"{MARK}.draft"}
