@@ -18,10 +18,10 @@ from penstock.server.commands.sif.export_files import SifExport
 from penstock.server.commands.sif.import_run import SifImport
 from penstock.server.commands.sif.report import SifReport
 from penstock.server.commands.sif.target import ImportTarget
-from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.command_output import CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import open_movable_store
-from penstock.server.runtime.stores import data_location, open_table
+from penstock.server.runtime.stores import data_location, open_table, require_fitting
 from penstock.server.settings.settings import Settings
 
 _SOURCE = "Folder of an archive that `penstock export` completed."
@@ -67,8 +67,8 @@ async def _import(
     async with open_movable_store(settings) as store:
         if settings.store == "sqlite":
             await store.table.create()
-        elif problems := await store.table.verify():
-            raise CommandFailed(*problems, code=ExitCode.STORE)
+        else:
+            await require_fitting(store.table)
         with show_progress("Importing", archive.count_lines()) as progress:
             importing = Import(store, archive, progress, into_existing)
             done = await importing.run()
@@ -95,8 +95,7 @@ def abandon(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa
 
 async def _abandon(settings: Settings) -> int:
     async with open_table(settings) as table:
-        if problems := await table.verify():
-            raise CommandFailed(*problems, code=ExitCode.STORE)
+        await require_fitting(table)
         return await abandon_imports(table)
 
 

@@ -59,9 +59,14 @@ async def open_table(settings: Settings) -> AsyncIterator[Table]:
 
 async def require_usable(table: Table) -> None:
     """Raise CommandFailed if the table does not fit, and UnfinishedImport if it is filled."""
+    await require_fitting(table)
+    await require_ended_imports(table)
+
+
+async def require_fitting(table: Table) -> None:
+    """Raise CommandFailed if the table is missing, or of another form."""
     if problems := await table.verify():
         raise CommandFailed(*problems, code=ExitCode.STORE)
-    await require_ended_imports(table)
 
 
 async def _open_dynamodb(settings: Settings) -> Table:
