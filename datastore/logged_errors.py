@@ -1,6 +1,5 @@
 """Words for errors in logs, without the values that some of them quote."""
 
-import re
 from collections.abc import Iterator
 from textwrap import indent
 from traceback import format_tb
@@ -8,13 +7,13 @@ from typing import Final
 
 import msgspec
 
+from penstock.datastore.unreadable_json import place_of_value
+
 _QUOTING: Final = (ArithmeticError, LookupError, ValueError, msgspec.MsgspecError)
 """Errors of Python and of libraries whose messages quote what was read, such as a stored value."""
 
 _QUOTING_PACKAGES: Final = frozenset({"_duckdb", "duckdb", "pyarrow"})
 _OWN_PACKAGE: Final = "penstock"
-_PLACE: Final = re.compile(r" - at `(\$[.\[\]\w]*)`$", re.ASCII)
-
 _MOST_CAUSES: Final = 20
 
 
@@ -26,8 +25,8 @@ def describe_error(error: BaseException) -> str:
     name = type(error).__name__
     if not _quotes_values(error):
         return f"{name}: {error}"
-    place = _PLACE.search(str(error)) if isinstance(error, msgspec.ValidationError) else None
-    return f"{name} at {place[1]}" if place else name
+    place = place_of_value(error) if isinstance(error, msgspec.ValidationError) else None
+    return f"{name} at {place}" if place else name
 
 
 def _quotes_values(error: BaseException) -> bool:

@@ -16,7 +16,7 @@ JSON_ERRORS: Final = (
 Those of Unicode are raised for texts and keys that are no UTF-8, and are no MsgspecError.
 """
 
-_PLACE = re.compile(r"`(\$[.\[\]\w]*)`$", re.ASCII)
+_PLACE = re.compile(r" - at `(\$[.\[\]\w]*)`$", re.ASCII)
 
 
 def describe_unreadable(error: Exception, whole: str = "$") -> str:
@@ -25,6 +25,11 @@ def describe_unreadable(error: Exception, whole: str = "$") -> str:
         case RecursionError():
             return "it is nested too deep"
         case msgspec.ValidationError():
-            at = _PLACE.search(str(error))
-            return f"{at[1] if at else whole} is missing, or of another kind"
+            return f"{place_of_value(error) or whole} is missing, or of another kind"
     return "it is no JSON"
+
+
+def place_of_value(error: msgspec.ValidationError) -> str | None:
+    """The place of the value that an error is about; None for the document itself."""
+    found = _PLACE.search(str(error))
+    return None if found is None else found[1]

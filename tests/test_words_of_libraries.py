@@ -50,7 +50,7 @@ READ_BY: Final = {
     ("datastore/ngsi/loading/run_loader.py", "error_text"): _INSIDE,
     ("datastore/objects/s3.py", "S3Files.verify"): _OPERATOR,
     ("datastore/sqlite/copy_file.py", "copy_database"): _OPERATOR,
-    ("datastore/unreadable_json.py", "describe_unreadable"): _LOOKED_AT,
+    ("datastore/unreadable_json.py", "place_of_value"): _LOOKED_AT,
     ("formula/functions/regex.py", "_compile"): _LOOKED_AT,
     ("server/app_options.py", "read_persisted"): _OPERATOR,
     ("server/auth/dev_sessions.py", "issue_code"): _OPERATOR,
