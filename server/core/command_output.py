@@ -15,12 +15,22 @@ from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
 from penstock.server.settings.key_files import BadKeyFile
 
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROLS: Final = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f"
+    # ends of lines and marks of direction, by which a name could look like another one
+    r"\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+)
+"""Characters by which a text could command a terminal; ends of lines and tabs are not among them.
+
+They are the content of a class of a regular expression.
+"""
+
+_CONTROL: Final = re.compile(f"[{CONTROLS}]")
 
 
 def shown_on_terminal(text: str) -> str:
-    """Return the text without the characters by which it could command a terminal."""
-    return _CONTROLS.sub("?", text)
+    """Return the text with `?` for each character by which it could command a terminal."""
+    return _CONTROL.sub("?", text)
 
 
 class ExitCode(IntEnum):

@@ -16,12 +16,12 @@ import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 from penstock.datastore.logged_errors import format_traceback
-from penstock.server.core.command_output import shown_on_terminal
+from penstock.server.core.command_output import CONTROLS, shown_on_terminal
 
 OPERATIONS: Final = "penstock.operations"
 """The name of the logger of operations."""
 
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROLS: Final = re.compile(rf"[\n{CONTROLS}]")
 """Characters by which a text could command a terminal, or begin another line."""
 
 _NEEDS_QUOTES: Final = re.compile(rf"""[\s="']|{_CONTROLS.pattern}""")

@@ -538,10 +538,10 @@ def test_a_token_is_signed_without_what_fetches_keys() -> None:
 def test_what_a_command_prints_commands_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = CommandOutput("no run: a\x1b]0;x\x07\x9b2J/\n\tb\u202e", {})
+    found = CommandOutput("no run: a\x1b]0;x\x07\x9b2J/\n\tb\u202e\u2066\u2028\u061c\u05d0", {})
     monkeypatch.setattr(command_line, "app", lambda _: found)
     assert command_line.launch("manifest") is ExitCode.OK
-    assert capsys.readouterr().out == "no run: a?]0;x??2J/\n\tb\u202e\n"
+    assert capsys.readouterr().out == "no run: a?]0;x??2J/\n\tb????\u05d0\n"
 
     def fail(_: object) -> None:
         raise CommandFailed("There is no a\x1b[2J.")

@@ -12,7 +12,7 @@ import structlog
 
 from penstock.server.telemetry.logs import EventLog, configure_logging
 
-CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]")
 
 
 @pytest.fixture(autouse=True)
@@ -67,8 +67,8 @@ def test_a_traceback_shows_no_variables(capsys: pytest.CaptureFixture[str]) -> N
     assert secret not in shown
 
 
-ODD: Final = "a\x1b[2J\x9b2J\r\x85b\nforged\u2028line"
-ESCAPED: Final = r"a\x1b[2J\x9b2J\r\x85b\nforged\u2028line"
+ODD: Final = "a\x1b[2J\x9b2J\r\x85b\nforged\u2028line\u202e"
+ESCAPED: Final = r"a\x1b[2J\x9b2J\r\x85b\nforged\u2028line\u202e"
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
