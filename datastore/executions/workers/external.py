@@ -44,8 +44,8 @@ from penstock.datastore.executions.records import (
 from penstock.datastore.objects.port import Download, Files, UploadForm
 from penstock.datastore.records import DatasetContent
 from penstock.datastore.text import multiline_problem, name_problem
-from penstock.transform.outcome import RowCounts
-from penstock.transform.problems import InputRefused
+from penstock.transform.outcome import RowCounts, TransformEnding
+from penstock.transform.problems import InputRefused, TransformCode
 
 MAX_WORKER = 128
 MAX_MESSAGE = 1000
@@ -134,7 +134,8 @@ class ExternalWorkers:
     async def complete(self, id: str, fence: int, counts: RowCounts) -> Execution:
         """End the execution in success, after its output and rejected rows were uploaded.
 
-        A repeated call changes nothing.
+        A repeated call changes nothing. Raises Invalid for counts with which workers of the server
+        end an execution in failure.
         """
         _require_counts(counts)
         claimed = await self._read_permitted(id)
@@ -142,6 +143,7 @@ class ExternalWorkers:
             await self._try_delete_staged_files(claimed)
             return claimed
         _require_held(claimed, fence)
+        _require_success(claimed, counts)
         for key_of in (output_key, errors_key):
             if not await self._is_uploaded(claimed, key_of):
                 name = key_of(claimed).rpartition("/")[2]
@@ -295,6 +297,21 @@ def _require_counts(counts: RowCounts) -> None:
         if name in _COUNT_FIELDS and not 0 <= count <= MAX_COUNT
     ]:
         raise Invalid(problems)
+
+
+def _require_success(claimed: Execution, counts: RowCounts) -> None:
+    most = claimed.max_failed_rows
+    if most is not None and counts.failed > most:
+        fault = f"is more than maxFailedRows, {most}"
+        raise _failure_error("rowsFailed", fault, TransformCode.TOO_MANY_FAILED_ROWS)
+    if not TransformEnding(counts).succeeded:
+        fault = "must be 1 or more where there are rows"
+        raise _failure_error("rowsSucceeded", fault, FailureCode.ALL_ROWS_FAILED)
+
+
+def _failure_error(field: str, fault: str, code: str) -> Invalid:
+    advice = f"`failExecution` with the code {code} ends such an execution"
+    return Invalid([FieldProblem(["progress", field], f"{fault}; {advice}")])
 
 
 def _claim_lost_error(lost: ClaimLost) -> IllegalState:

@@ -18,7 +18,7 @@ from penstock.datastore.executions.files import (
     place_files,
     staged_key,
 )
-from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.objects.directory import LocalFiles, UploadRefused
 from penstock.datastore.objects.signed_links import SignedLink
@@ -423,3 +423,38 @@ async def test_the_forms_of_a_claim_write_nothing_once_its_execution_is_removed(
     await store.finish_deletes()
     with pytest.raises(UploadRefused):
         await upload_staged(store, claimed)
+
+
+@pytest.mark.parametrize(
+    ("counts", "field", "code"),
+    [
+        (RowCounts(4, 2, 2, 9, 9), "rowsFailed", "TOO_MANY_FAILED_ROWS"),
+        (RowCounts(1, 0, 1, 9, 9), "rowsSucceeded", "ALL_ROWS_FAILED"),
+    ],
+)
+async def test_what_fails_at_workers_of_the_server_is_no_success_elsewhere(
+    store: Store, pipeline: Pipeline, counts: RowCounts, field: str, code: str
+) -> None:
+    external = store.open_session(ANN).executions.external
+    made = await ready_execution(store, pipeline, max_failed_rows=1)
+    await external.claim(made.id, "far")
+    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
+    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+    before = await contents(store.table)
+    with pytest.raises(Invalid, match=f"`failExecution` with the code {code}") as refused:
+        await external.complete(made.id, 1, counts)
+    assert [one.path for one in refused.value.problems] == [["progress", field]]
+    assert await contents(store.table) == before
+    assert (await external.fail(made.id, 1, code, "So it is.")).code == code
+
+
+@pytest.mark.parametrize("counts", [RowCounts(3, 2, 1, 9, 9), RowCounts(0, 0, 0, 9, 9)])
+async def test_as_many_failed_rows_as_were_allowed_are_a_success_elsewhere(
+    store: Store, pipeline: Pipeline, counts: RowCounts
+) -> None:
+    external = store.open_session(ANN).executions.external
+    made = await ready_execution(store, pipeline, max_failed_rows=1)
+    await external.claim(made.id, "far")
+    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
+    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+    assert (await external.complete(made.id, 1, counts)).state is ExecutionState.SUCCESS
