@@ -30,6 +30,7 @@ from penstock.server.app_options import (
 from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity
 from penstock.server.auth.player_passwords import PlayerAuthenticator
+from penstock.server.auth.shared_reads import LookUpTimes
 from penstock.server.auth.tokens import Authenticator, open_authenticator
 from penstock.server.connections.descriptors import MOST_CONNECTIONS, transfers_for
 from penstock.server.connections.gate import Gates
@@ -142,9 +143,13 @@ async def _check_stores(store: Store, sink: NotificationSink | None) -> None:
 
 def _authenticator_of(settings: Settings, store: Store, tokens: Authenticator) -> Authenticator:
     """Accept API keys too, and count the connections of each caller."""
-    seconds = settings.api_key_cache_seconds
-    keys = ApiKeyAuthenticator(tokens, store.find_credential, seconds, now=store.clock.now)
+    times = _look_up_times(settings)
+    keys = ApiKeyAuthenticator(tokens, store.find_credential, times, now=store.clock.now)
     return PlaceTaker(keys)
+
+
+def _look_up_times(settings: Settings) -> LookUpTimes:
+    return LookUpTimes(settings.api_key_cache_seconds, settings.deadline_seconds)
 
 
 def _operation_reader(
@@ -218,7 +223,7 @@ def _caller_routes(
     yield schema_route(authenticator.caller_of, reader.limits, limits, introspection=introspection)
     yield from audio_stream_routes(store, authenticator.caller_of, reader.limits, limits)
     if settings.opensubsonic:
-        passwords = PlayerAuthenticator(store, settings.api_key_cache_seconds)
+        passwords = PlayerAuthenticator(store, _look_up_times(settings))
         sign_in = PlayerSignIn(authenticator, passwords)
         yield from OpenSubsonicApp(store, sign_in, limits, reader.limits).routes()
     yield SensorCharts(store, authenticator.caller_of, reader.limits, limits).route()

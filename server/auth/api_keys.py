@@ -13,7 +13,7 @@ from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import NotAuthenticated
 from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import default_group_from
-from penstock.server.auth.shared_reads import SharedReads
+from penstock.server.auth.shared_reads import LookUpTimes, SharedReads, known_within
 from penstock.server.auth.tokens import Authentication, Authenticator, bearer_token
 
 SESSION_SECONDS: Final = 900
@@ -38,29 +38,29 @@ class _CachedCredential(NamedTuple):
 class ApiKeyAuthenticator:
     """Accepts API keys sent as `Authorization: Bearer`, and passes everything else to `tokens`.
 
-    `find` reads a key by its id. The cache keeps a key for `seconds`, and accepts it for as long
-    after its revocation, and as long an id without a key. It never accepts an expired key.
+    `find` reads a key by its id. A key is remembered, and so accepted for as long after its
+    revocation, and so is an id without a key. An expired key is never accepted.
     """
 
     def __init__(
         self,
         tokens: Authenticator,
         find: Callable[[str], Awaitable[Credential | None]],
-        seconds: float,
+        times: LookUpTimes,
         *,
         now: Callable[[], datetime] = wall_clock,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tokens = tokens
         self._find = find
-        self._reads = SharedReads(self._read, MAX_READS, shared=bool(seconds))
-        self._seconds = seconds
+        self._reads = SharedReads(self._read, MAX_READS, shared=bool(times.kept))
+        self._times = times
         self._now = now
         self._clock = clock
         self._kept = TLRUCache[str, _CachedCredential, float](
             MAX_CACHED_ROLES, lambda _id, kept, _now: kept.until, clock, _role_weight
         )
-        self._unknown = TTLCache[str, None](MAX_CACHED_KEYS, seconds, clock)
+        self._unknown = TTLCache[str, None](MAX_CACHED_KEYS, times.kept, clock)
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
         """Return the user of the key, with the roles of the key."""
@@ -101,11 +101,12 @@ class ApiKeyAuthenticator:
             pass
         if id in self._unknown:
             return None
-        return await self._reads.read(id)
+        async with known_within(self._times.deadline):
+            return await self._reads.read(id)
 
     async def _read(self, id: str) -> Credential | None:
         """Read a key, and remember it, or that there is none: strangers may ask for it for ever."""
-        until = self._clock() + self._seconds
+        until = self._clock() + self._times.kept
         found = await self._find(id)
         if found is None:
             self._unknown[id] = None

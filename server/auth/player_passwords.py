@@ -8,7 +8,7 @@ from cachetools import LRUCache, TTLCache
 
 from penstock.datastore.player_passwords import SealedPassword
 from penstock.datastore.roles import MAX_USER_ID, Caller
-from penstock.server.auth.shared_reads import SharedReads
+from penstock.server.auth.shared_reads import LookUpTimes, SharedReads, known_within
 
 MAX_CACHED: Final = 10_000
 """The users whose passwords are remembered, and the passwords that are kept open."""
@@ -28,27 +28,35 @@ class PasswordSource(Protocol):
 
 
 class PlayerAuthenticator:
-    """Accepts the passwords of music players; each is accepted for `seconds` after its end.
+    """Accepts the passwords of music players; each is accepted for some time after its end.
 
     What a user has, also nothing, is remembered for as long: strangers may ask for it for ever.
     What was opened stays open by its sealed text, so that a vault elsewhere is asked once.
     """
 
     def __init__(
-        self, source: PasswordSource, seconds: float, clock: Callable[[], float] = time.monotonic
+        self,
+        source: PasswordSource,
+        times: LookUpTimes,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source
-        self._kept = TTLCache[str, Sequence[SealedPassword]](MAX_CACHED, seconds, clock)
+        self._deadline_seconds = times.deadline
+        self._kept = TTLCache[str, Sequence[SealedPassword]](MAX_CACHED, times.kept, clock)
         self._opened = LRUCache[SealedPassword, str | None](MAX_CACHED)
-        self._reads = SharedReads(self._read, MAX_READS, shared=bool(seconds))
+        self._reads = SharedReads(self._read, MAX_READS, shared=bool(times.kept))
 
     async def caller_of(self, user: str, is_proven: Callable[[str], bool]) -> Caller | None:
         """Return the user if one of the user's passwords is proven; the user has no role by it.
 
-        Raises Unavailable.
+        Raises Unavailable, also where that is not known within the deadline.
         """
         if len(user) > MAX_USER_ID:
             return None  # a name that nobody has, and that takes much room among those remembered
+        async with known_within(self._deadline_seconds):
+            return await self._find_caller(user, is_proven)
+
+    async def _find_caller(self, user: str, is_proven: Callable[[str], bool]) -> Caller | None:
         for found in await self._passwords_of(user):
             password = await self._open(found)
             if password is not None and is_proven(password):

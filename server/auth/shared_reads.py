@@ -1,12 +1,36 @@
 """Reads of the rows that callers are known by."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Generic, NamedTuple, TypeVar
 
 from penstock.datastore.background_tasks import retrieve_failure
+from penstock.datastore.errors import Unavailable
 
 Found = TypeVar("Found")
+
+
+class LookUpTimes(NamedTuple):
+    """The seconds for which credentials are remembered, and after which a look-up is given up."""
+
+    kept: float
+    deadline: float
+
+
+@asynccontextmanager
+async def known_within(seconds: float) -> AsyncIterator[None]:
+    """Raise Unavailable if the block, which finds out who calls, has not ended after `seconds`.
+
+    Many doors of the server wait for it before they know whose deadline and turn is theirs.
+    """
+    try:
+        async with asyncio.timeout(seconds) as deadline:
+            yield
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        raise Unavailable("The credentials could not be checked in time.") from None
 
 
 class SharedReads(Generic[Found]):

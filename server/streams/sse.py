@@ -96,24 +96,13 @@ class EventStreamApp:
             message = "The server is stopping."
             raise HttpProblem(ErrorCode.SERVICE_UNAVAILABLE, message, headers=headers)
         try:
-            authentication = await self._authenticate_in_time(incoming)
+            authentication = await self._service.authenticate(incoming.headers)
             held.enter_context(streams.hold_for(authentication.caller))
         except PenstockError as error:
             raise refusal_problem(error, with_token="authorization" in incoming.headers) from None
         except TooManyStreams as error:
             raise HttpProblem(ErrorCode.RATE_LIMITED, str(error)) from None
         return authentication
-
-    async def _authenticate_in_time(self, incoming: IncomingRequest) -> Authentication:
-        seconds = self._service.runner.engine.limits.deadline_seconds
-        try:
-            async with asyncio.timeout(seconds) as deadline:
-                return await self._service.authenticate(incoming.headers)
-        except TimeoutError:
-            if not deadline.expired():
-                raise
-            message = f"The operation took longer than {seconds:g} s."
-            raise HttpProblem(ErrorCode.TIMEOUT, message) from None
 
 
 class EventStream:

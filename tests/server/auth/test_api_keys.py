@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from math import inf
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,6 +19,7 @@ from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.api_keys import MAX_READS, SESSION_SECONDS, ApiKeyAuthenticator
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
+from penstock.server.auth.shared_reads import LookUpTimes
 from penstock.server.auth.tokens import Authentication
 from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import Settings
@@ -56,7 +58,11 @@ class World:
         roles = {NORTHWEST: Role.READER, USA: Role.ADMIN}
         self.keys = {ID: Credential(ID, "ann", roles, TEXT.digest, expires)}
         self.authenticator = ApiKeyAuthenticator(
-            AnyTokenAuthenticator(), self._find, seconds, now=self.wall, clock=lambda: self.clock
+            AnyTokenAuthenticator(),
+            self._find,
+            LookUpTimes(seconds, inf),
+            now=self.wall,
+            clock=lambda: self.clock,
         )
 
     async def _find(self, id: str) -> Credential | None:
@@ -196,7 +202,7 @@ async def test_invented_keys_share_few_reads_and_drop_no_key(world: World) -> No
         return world.keys.get(id)
 
     assert await world.user() == "ann"
-    slow = ApiKeyAuthenticator(AnyTokenAuthenticator(), find_slowly, 5)
+    slow = ApiKeyAuthenticator(AnyTokenAuthenticator(), find_slowly, LookUpTimes(5, inf))
     ids = [str(UUID(int=n)) for n in range(3 * MAX_READS)]
     asking = [
         asyncio.create_task(slow.caller_of(bearer(str(KeyText(id, "x" * 43)))))
@@ -232,7 +238,9 @@ async def test_a_store_that_is_away_refuses_nobody() -> None:
         raise Unavailable("The store did not answer.")
 
     with pytest.raises(Unavailable):
-        await ApiKeyAuthenticator(AnyTokenAuthenticator(), away, 5).caller_of(bearer(str(TEXT)))
+        await ApiKeyAuthenticator(AnyTokenAuthenticator(), away, LookUpTimes(5, inf)).caller_of(
+            bearer(str(TEXT))
+        )
 
 
 async def test_the_settings_bound_the_life_of_a_key(store: Store) -> None:

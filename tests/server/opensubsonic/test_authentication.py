@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from hashlib import md5
+from math import inf
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,6 +14,7 @@ import pytest
 from penstock.datastore.player_passwords import SealedPassword
 from penstock.datastore.store import Store
 from penstock.server.auth.player_passwords import MAX_READS, PlayerAuthenticator
+from penstock.server.auth.shared_reads import LookUpTimes
 from penstock.server.opensubsonic import parameters
 from tests.datastore.audio.sample_library import ANN, BOB, add, listener
 from tests.server.opensubsonic.players import (
@@ -170,7 +172,7 @@ class Passwords:
 
 async def test_passwords_are_read_again_after_some_seconds_and_opened_once() -> None:
     now, stored = 0.0, Passwords(ann=["lost", "one", "two"])
-    players = PlayerAuthenticator(stored, 5, lambda: now)
+    players = PlayerAuthenticator(stored, LookUpTimes(5, inf), lambda: now)
 
     async def id_of(user: str, password: str) -> str | None:
         caller = await players.caller_of(user, lambda text: text == password)
@@ -192,7 +194,7 @@ async def test_passwords_are_read_again_after_some_seconds_and_opened_once() -> 
 async def test_a_few_users_are_read_at_a_time_and_each_once_for_all_calls() -> None:
     stored = Passwords()
     stored.held.clear()
-    players = PlayerAuthenticator(stored, 5)
+    players = PlayerAuthenticator(stored, LookUpTimes(5, inf))
     users = [f"u{n}" for n in range(MAX_READS + 9)]
     asked = [asyncio.create_task(players.caller_of(user, lambda _: True)) for user in users * 2]
     await let_tasks_run()

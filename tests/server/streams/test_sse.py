@@ -239,18 +239,6 @@ async def test_a_quiet_stream_is_kept_alive_by_comments() -> None:
             assert await stream.part() == b":\n\n"
 
 
-async def test_a_stream_whose_token_is_not_verified_in_time_is_refused() -> None:
-    house = StreamHouse(engine=Limits(deadline_seconds=LONG))
-    async with post_stream(house, {"query": SILENCE}, authorization="Bearer slow") as stream:
-        await let_tasks_run()
-        assert house.waiting == 1
-        await pass_time(LONG)
-        assert (await stream.head())[0] == 504
-        (error,) = (await stream.answer())["errors"]
-        assert error["message"] == "The operation took longer than 1000 s."
-    assert len(house.streams) == 0
-
-
 async def test_the_deadline_is_for_queries_and_the_token_is_for_all() -> None:
     deadline, quiet = Limits(deadline_seconds=LONG), replace(QUICK, keep_alive_seconds=9 * LONG)
     async with post_stream(StreamHouse(quiet, engine=deadline), {"query": "{ wait }"}) as stream:
