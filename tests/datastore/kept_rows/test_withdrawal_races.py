@@ -14,8 +14,8 @@ from penstock.datastore.kept_rows.withdraw import WithdrawRows
 from penstock.datastore.kept_rows.write_part import PartWriter, rows_folder
 from penstock.datastore.records import Pipeline, ValueType
 from penstock.datastore.store import Store
-from tests.datastore.executions.sample_executions import ANN
-from tests.datastore.kept_rows.plants import PLANTS, read_kwh, read_rows, run_file
+from tests.datastore.executions.sample_executions import ANN, ready_execution
+from tests.datastore.kept_rows.plants import PLANTS, plant_file, read_kwh, read_rows, run_file
 from tests.support.sample_resources import SUPER, on_sqlite
 from tests.support.work_account import Account
 
@@ -177,11 +177,13 @@ async def test_withdrawals_and_executions_that_meet_all_take_effect(
     store: Store, pipeline: Pipeline
 ) -> None:
     await run_file(store, pipeline, **{f"a{n}": n for n in range(8)})
+    for n in range(6):
+        await ready_execution(store, pipeline, plant_file([(f"b{n}", n)]))
     counts = await asyncio.gather(
         *(withdraw(store, pipeline, f"a{n}") for n in range(6)),
-        *(run_file(store, pipeline, **{f"b{n}": n}) for n in range(6)),
+        *(store.execution_worker(f"w{n}").run_all() for n in range(6)),
     )
-    assert counts[:6] == [1] * 6
+    assert (counts[:6], sum(counts[6:])) == ([1] * 6, 6)
     kept = {f"b{n}": str(n) for n in range(6)} | {"a6": "6", "a7": "7"}
     assert await read_kwh(store, pipeline) == kept
     assert (await read_head(store.table, pipeline.id)).commits == 13
