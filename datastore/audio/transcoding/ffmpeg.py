@@ -31,6 +31,9 @@ MAX_OUTPUT: Final = 512 * 1024**2
 WAITING: Final = WaitingLimits(of_one=16, in_all=256)
 """The conversions that may wait: a call that is cut off leaves its own in the line."""
 
+_MOST_OF_A_CHANNEL: Final = 256
+"""The kbit/s beyond which libopus refuses to encode a single channel."""
+
 _DEMUXERS: Final = {
     AudioFormat.MP3: "mp3",
     AudioFormat.FLAC: "flac",
@@ -149,8 +152,20 @@ def _arguments(
     source_of = ("-f", _DEMUXERS[format], "-i", f"file:{source}")
     # Only the first sound: a cover would be a video, and tags may hold anything.
     chosen = ("-map", "0:a:0", "-map_metadata", "-1", "-vn", "-sn", "-dn", "-threads", "1")
+    # libopus knows few of the orders in which files have more than two channels.
+    layouts = "mono|stereo" if conversion.bit_rate <= _MOST_OF_A_CHANNEL else "stereo"
+    mixed = ("-af", f"aformat=channel_layouts={layouts}")
     sound = ("-c:a", encoding.encoder, "-b:a", f"{conversion.bit_rate}k")
-    return (*reading, *source_of, *chosen, *sound, "-f", encoding.container, f"file:{target}")
+    return (
+        *reading,
+        *source_of,
+        *chosen,
+        *mixed,
+        *sound,
+        "-f",
+        encoding.container,
+        f"file:{target}",
+    )
 
 
 class _LimitedProcess:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
@@ -20,7 +21,12 @@ from penstock.datastore.audio.tags.tag_reader import TagScan
 from penstock.datastore.audio.transcoding import converted_streams, ffmpeg
 from penstock.datastore.audio.transcoding.converted_streams import KEPT, RENEWED, ConvertedStreams
 from penstock.datastore.audio.transcoding.ffmpeg import FFmpeg, Transcoder
-from penstock.datastore.audio.transcoding.formats import Conversion, StreamFormat, choose_conversion
+from penstock.datastore.audio.transcoding.formats import (
+    BIT_RATES,
+    Conversion,
+    StreamFormat,
+    choose_conversion,
+)
 from penstock.datastore.errors import BadArgument, IllegalState, RateLimited
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import ANN
@@ -126,6 +132,27 @@ async def test_each_format_is_converted_to_each(
     assert abs(made.parsed.duration_ms - track.duration_ms) < 200
     # The copy has neither tags nor the cover, which would be in each of them.
     assert (made.parsed.tags.title, made.parsed.picture) == ("none", None)
+
+
+def write_silence(folder: Path, layout: str) -> Path:
+    path = folder / "source.flac"
+    sound = ("-f", "lavfi", "-i", f"anullsrc=channel_layout={layout}:duration=0.1")
+    subprocess.run([get_ffmpeg_exe(), *sound, path], check=True, capture_output=True)
+    return path
+
+
+@pytest.mark.parametrize("target", StreamFormat)
+@pytest.mark.parametrize("layout", ["mono", "5.1(side)", "7.1"])
+async def test_any_number_of_channels_is_converted_at_every_bit_rate(
+    tmp_path: Path, layout: str, target: StreamFormat
+) -> None:
+    source, made = write_silence(tmp_path, layout), tmp_path / "made"
+    real = FFmpeg(get_ffmpeg_exe(), 1)
+    for bit_rate in (BIT_RATES[0], BIT_RATES[-1]):
+        ended = await real.convert(source, AudioFormat.FLAC, made, Conversion(target, bit_rate))
+        assert ended.succeeded
+        assert made.stat().st_size > 0
+        made.unlink()
 
 
 async def test_a_copy_is_made_once_and_swept_some_days_after_its_last_use(
