@@ -23,6 +23,15 @@ MOST_REJECTIONS: Final = 10
 """The most reasons of rejected rows that an execution keeps."""
 
 
+_ELSEWHERE: Final = ": "
+"""Behind the user in the name of an external worker; those of servers are named by ids."""
+
+
+def external_worker_name(user: str, name: str) -> str:
+    """The name under which a user's own worker holds a claim."""
+    return f"{user}{_ELSEWHERE}{name}"
+
+
 def keep_commonest(rejections: Iterable[RejectionCount]) -> tuple[RejectionCount, ...]:
     """The reasons of most rows, the commonest first."""
     return tuple(sorted(rejections, key=attrgetter("rows"), reverse=True)[:MOST_REJECTIONS])
@@ -158,6 +167,11 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     granted_through: tuple[GroupPath, ...] = ()
     api_key: str | None = None
     rejections: tuple[RejectionCount, ...] | None = None
+
+    @property
+    def is_run_elsewhere(self) -> bool:
+        """Whether an external worker has claimed it."""
+        return self.worker is not None and _ELSEWHERE in self.worker
 
     @property
     def seconds_at_work(self) -> float | None:

@@ -36,7 +36,8 @@ async def claimable_in_turn(
 ) -> list[Execution]:
     """The executions that a worker may claim, in the order in which it should.
 
-    Callers with few running executions come first; each of them has one execution in each round.
+    Callers with few executions at workers of servers come first; each has one in each round. What
+    others run elsewhere of a caller's executions takes no turn of that caller.
     """
     found = [one async for one in due_executions(table, DueStage.READY, pages=MOST_PAGES)]
     if len(found) >= MOST_PAGES * PAGE:
@@ -44,15 +45,17 @@ async def claimable_in_turn(
         found += await first_of_other_callers(table, known, MOST_PAGES_OF_ROWS)
     ready = [one for one in found if is_claimable(one, now, rules)]
     names = {one.id for one in ready}
-    running = [
-        one for one in found if one.state is ExecutionState.IN_PROGRESS and one.id not in names
-    ]
+    running = [one for one in found if one.id not in names and _has_worker_of_server(one)]
     counts = Counter(one.created_by for one in running)
     if kept is not None:
         if sum((one.worker or "").endswith(kept.pool) for one in running) < kept.others:
             return []
         ready = [one for one in ready if not counts[one.created_by]]
     return list(_in_turn(ready, counts))
+
+
+def _has_worker_of_server(execution: Execution) -> bool:
+    return execution.state is ExecutionState.IN_PROGRESS and not execution.is_run_elsewhere
 
 
 def _in_turn(ready: list[Execution], counts: Counter[str]) -> Iterator[Execution]:

@@ -40,6 +40,7 @@ from penstock.datastore.executions.records import (
     ExecutionRules,
     ExecutionState,
     OutputFormat,
+    external_worker_name,
 )
 from penstock.datastore.objects.port import Download, Files, UploadForm
 from penstock.datastore.records import DatasetContent
@@ -107,7 +108,7 @@ class ExternalWorkers:
         execution = await self._read_permitted(id)
         await require_full_view(self.access, execution.pins)
         await self._require_csv_alone(execution)
-        name = f"{self.access.caller.user_id}: {worker}"
+        name = external_worker_name(self.access.caller.user_id, worker)
         claimed = await self._claims.claim(execution, name)
         if claimed is None:
             raise illegal_state_error(await self._read_permitted(id))

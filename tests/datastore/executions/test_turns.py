@@ -52,6 +52,23 @@ async def test_callers_come_in_rounds_and_the_idle_ones_first(
     assert set((await order(store))[:2]) == {"bob", "cat"}
 
 
+async def test_what_runs_elsewhere_takes_no_turn_of_its_creator(
+    store: Store, pipeline: Pipeline
+) -> None:
+    kept = KeptPlace(POOL, 1)
+    external = store.open_session(ANN).executions.external
+    for one in await ready_ones(store, pipeline, BOB, 2):
+        await external.claim(one.id, f"mine{POOL}")
+    await ready_ones(store, pipeline, BOB, 1)
+    # A name that ends as those of the pool leaves none of its workers busy.
+    assert await order(store, kept) == []
+    (busy,) = await ready_ones(store, pipeline, CAT, 1)
+    await claim(store, busy, f"a{POOL}")
+    await ready_ones(store, pipeline, CAT, 2)
+    assert await order(store) == ["bob", "cat", "cat"]
+    assert await order(store, kept) == ["bob"]
+
+
 async def test_a_worker_runs_the_execution_of_the_caller_who_has_none_running(
     store: Store, pipeline: Pipeline
 ) -> None:
