@@ -128,7 +128,7 @@ def restore_backup(source: Path, store: DataFolder, progress: Progress) -> Backu
     kept = store.at(source)
     backup = check_backup(kept)
     if read_restore_mark(store.path) is None:
-        _require_no_store(store)
+        _require_nothing_left(store)
     make_private_folder(store.path)
     with hold_folder(store.path):
         _begin_restore(backup, store)
@@ -141,10 +141,10 @@ def _begin_restore(backup: Backup, store: DataFolder) -> None:
     earlier = read_restore_mark(store.path)
     if earlier is not None:
         _remove_restored(store, earlier)
-    _require_no_store(store)
+    _require_nothing_left(store)
     place_restore_mark(store.path, backup.sha256)
     try:
-        _require_no_store(store)
+        _require_nothing_left(store)
     except BadArgument:
         # A server that looked for the mark before made a store, and nothing of it is replaced.
         if earlier is None:
@@ -174,9 +174,7 @@ def _fill_store(kept: DataFolder, backup: Backup, store: DataFolder, progress: P
         progress(1)
     for name in sorted(backup.sha256, key=lambda name: name == store.main):
         _require_no_store(store)
-        for log in (f"{name}-wal", f"{name}-shm"):
-            (store.path / log).unlink(missing_ok=True)
-        _copy_whole(kept.path / name, store.path / name, replaces=name != store.main)
+        _copy_whole(kept.path / name, store.path / name, replaces=False)
 
 
 def _require_no_store(store: DataFolder) -> None:
@@ -185,8 +183,23 @@ def _require_no_store(store: DataFolder) -> None:
         raise _store_there(store.path)
 
 
+def _require_nothing_left(store: DataFolder) -> None:
+    """Raise BadArgument if there is a store, or a part of one: its logs hold what was written."""
+    _require_no_store(store)
+    index = f"{store.files}/{INDEX}"
+    databases = (store.main, *store.databases, index)
+    logs = (f"{name}{end}" for name in databases for end in ("-wal", "-shm"))
+    for name in (*store.databases, index, *store.keys, *logs):
+        if (store.path / name).exists():
+            raise _left_over(store.path / name)
+
+
 def _store_there(path: Path) -> BadArgument:
     return BadArgument(f"There is a store in {path}: move it away first.")
+
+
+def _left_over(path: Path) -> BadArgument:
+    return BadArgument(f"{path} is there already: move it away first, with all of its store.")
 
 
 def verify_backup(kept: DataFolder, progress: Progress) -> Backup:
@@ -390,7 +403,7 @@ def _place_new(draft: Path, target: Path) -> None:
     try:
         os.link(draft, target)
     except FileExistsError:
-        raise _store_there(target.parent) from None
+        raise _left_over(target) from None
     except OSError:  # A file system without links.
         draft.rename(target)
     else:

@@ -119,10 +119,40 @@ async def test_a_restore_that_starts_anew_removes_nothing_that_others_wrote(
     assert (folder / "penstock.db").read_bytes() == b"live"
     assert (folder / MARK).exists()
     (folder / "penstock.db").unlink()
-    restore_backup(other, data_folder(folder), ignore_progress)
+    with pytest.raises(BadArgument, match=r"vault-key is there already: move it away first"):
+        restore_backup(other, data_folder(folder), ignore_progress)
     assert (folder / "vault-key").read_bytes() == b"o" * 32
+    (folder / "vault-key").unlink()
+    restore_backup(other, data_folder(folder), ignore_progress)
     assert (folder / "notes.txt").read_text() == "mine"
     assert not (folder / "samples.db").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "penstock.db-wal",
+        "samples.db",
+        "samples.db-shm",
+        "files/index.db",
+        "files/index.db-wal",
+        "vault-key",
+    ],
+)
+async def test_what_is_left_of_another_store_is_not_replaced(tmp_path: Path, name: str) -> None:
+    kept, folder = await back_up(tmp_path / "store", tmp_path / "first"), tmp_path / "new"
+    left = folder / name
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"acknowledged")
+    words = f"{left} is there already: move it away first, with all of its store."
+    with pytest.raises(BadArgument) as refused:
+        restore_backup(kept, data_folder(folder), ignore_progress)
+    assert str(refused.value) == words
+    assert [path for path in folder.rglob("*") if path.is_file()] == [left]
+    assert left.read_bytes() == b"acknowledged"
+    left.unlink()
+    restore_backup(kept, data_folder(folder), ignore_progress)
+    require_restored(folder)
 
 
 async def test_what_was_written_to_a_restored_database_under_the_mark_is_kept(
