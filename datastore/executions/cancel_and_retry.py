@@ -1,6 +1,6 @@
 """Cancel and retry of executions."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +11,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import note_rights, require_control, require_reach
 from penstock.datastore.executions.claims.claims import with_end_state
+from penstock.datastore.executions.create import admit_execution
 from penstock.datastore.executions.files import (
     delete_staged_files,
     ingest_key,
@@ -30,7 +31,7 @@ from penstock.datastore.executions.rows import TransitionEvent, report_transitio
 from penstock.datastore.executions.upload_places import commit_with_place
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.records import State
-from penstock.datastore.table.commit import Attempts, StaleRead
+from penstock.datastore.table.commit import Attempts, StaleRead, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +65,17 @@ class ChangeExecutions:
         # A process that dies after the write would leave forms that are valid still, and hold no
         # place of the caller's open uploads any more.
         cancelled = await self._change(
-            id, EventKind.CANCELLED, cancel_execution, self._refuse_forms
+            id, EventKind.CANCELLED, cancel_execution, self._refuse_forms_first
         )
         await self._refuse_forms(cancelled)
         if _awaits_upload(cancelled):
             await self.access.files.delete(ingest_key(cancelled))
         await delete_staged_files(self.access.files, cancelled)
         return cancelled
+
+    async def _refuse_forms_first(self, found: VisibleExecution) -> Sequence[Write]:
+        await self._refuse_forms(found.execution)
+        return ()
 
     async def _refuse_forms(self, execution: Execution) -> None:
         """Let the forms of its input, and those of its claims, write nothing any more."""
@@ -82,8 +87,9 @@ class ChangeExecutions:
         """Restart a failed or cancelled execution with everything that was pinned.
 
         Without an input it waits for one, which takes a place of the caller's open uploads. Raises
-        IllegalState in any other state, and if its pipeline or its group is not enabled, and
-        NotPermitted if something that was pinned has been revoked.
+        IllegalState in any other state, and if its pipeline or its group is not enabled,
+        NotPermitted if something that was pinned has been revoked, and QuotaExceeded where no
+        execution can begin.
         """
 
         def retry_execution(found: VisibleExecution) -> Execution:
@@ -104,31 +110,33 @@ class ChangeExecutions:
         await require_reach(self.access, found.pipeline, found.execution)
         await require_enabled(self.access, found.pipeline.owner)
         await require_pins(self.access, found.pipeline.owner, found.execution)
-        again = await self._change(id, EventKind.RETRIED, retry_execution)
+        again = await self._change(id, EventKind.RETRIED, retry_execution, self._admit)
         self.on_ready()
         return again
+
+    async def _admit(self, found: VisibleExecution) -> Sequence[Write]:
+        return await admit_execution(self.access, found.pipeline, found.execution)
 
     async def _change(
         self,
         id: str,
         event_kind: EventKind,
         change: Callable[[VisibleExecution], Execution],
-        prepare: Callable[[Execution], Awaitable[None]] | None = None,
+        prepare: Callable[[VisibleExecution], Awaitable[Sequence[Write]]],
     ) -> Execution:
-        """Write a change of the execution, each time after what `prepare` does for it."""
+        """Write a change of the execution, each time with the writes that `prepare` returns."""
         async for _ in Attempts():
             found = await ReadExecutions(self.access).one(id)
             require_control(self.access.caller, found.pipeline, found.execution)
             after = change(found)
             if after is found.execution:
                 return after
-            if prepare is not None:
-                await prepare(found.execution)
             event = TransitionEvent(
                 event_kind, self.access.caller.user_id, self.access.clock.timestamp()
             )
             try:
-                writes = transition_writes(found.execution, after, event)
+                prepared = await prepare(found)
+                writes = [*transition_writes(found.execution, after, event), *prepared]
                 await commit_with_place(self.access, found.pipeline.owner, after, writes)
             except StaleRead:
                 continue

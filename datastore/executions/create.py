@@ -206,7 +206,7 @@ class CreateExecutions:
             # A pipeline that an earlier release closed has no sign of it in the count.
             if pipeline.state is not State.ENABLED:
                 raise _closed_error(pipeline.state)
-            writes += await self._admit(pipeline, execution)
+            writes += await admit_execution(self.access, pipeline, execution)
             writes.append(_count_write(execution))
             count = len(writes) + MOST_PLACES
             if count > MAX_OPERATIONS:
@@ -220,17 +220,21 @@ class CreateExecutions:
             raise
         report_transition(self.rules, execution, event)
 
-    async def _admit(self, pipeline: Pipeline, execution: Execution) -> list[Write]:
-        """Admit files of the least size: how large they will be, nobody knows."""
-        least, user = Amounts(files=1, bytes=1), execution.created_by
-        return await self.access.quotas.admit(self.access.table, pipeline.owner, user, least)
-
     async def _read_replayed(self, id: str) -> Execution:
         (found,) = await ReadExecutions(self.access).many([id])
         if isinstance(found, Execution):
             return found
         message = f"made an {NOUN} that is gone"
         raise Invalid([FieldProblem(["idempotencyKey"], message)])
+
+
+async def admit_execution(access: Access, pipeline: Pipeline, execution: Execution) -> list[Write]:
+    """Admit an execution that begins, with files of the least size: nobody knows their sizes yet.
+
+    Returns writes to send with it. Raises QuotaExceeded.
+    """
+    least = Amounts(files=1, bytes=1)
+    return await access.quotas.admit(access.table, pipeline.owner, execution.created_by, least)
 
 
 def tag_items(execution: Execution) -> dict[Key, Item]:

@@ -102,6 +102,23 @@ async def test_where_no_room_is_left_no_execution_begins(
     assert left == {key for key in before if not key.pk.startswith("FU:")}
 
 
+async def test_an_execution_begins_again_only_where_one_can_begin(
+    store: Store, pipeline: Pipeline
+) -> None:
+    prepared = [await begin_execution(store, pipeline) for _ in range(2)]
+    for each in prepared:
+        await store.open_session(ANN).executions.changing.cancel(each.id)
+    await finished_execution(store, pipeline)
+    quotas = Quotas(QuotaRules(per_user=Amounts(files=2)))
+    full = replace(store, quotas=quotas).open_session(ANN).executions.changing
+    before = await contents(store.table)
+    for each in prepared:
+        with pytest.raises(QuotaExceeded) as refused:
+            await full.retry(each.id)
+        assert (refused.value.kind, refused.value.used) == (QuotaKind.FILES, 2)
+    assert await contents(store.table) == before
+
+
 @on_sqlite
 async def test_an_execution_of_an_earlier_release_does_not_count(
     store: Store, pipeline: Pipeline, watch: Watch
