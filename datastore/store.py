@@ -45,7 +45,10 @@ from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.session import SessionOpener
 from penstock.datastore.table.layout import KINDS
 from penstock.datastore.table.schema_marker import SchemaMarker
-from penstock.datastore.table.unfinished_imports import find_unfinished_imports
+from penstock.datastore.table.unfinished_imports import (
+    find_unfinished_imports,
+    require_ended_imports,
+)
 from penstock.datastore.table.unreadable_rows import UnreadableRow
 from penstock.datastore.upgrades.unreadable import find_unreadable
 from penstock.datastore.upgrades.upgrade import Page, Step, pending_steps, upgrade_rows
@@ -74,11 +77,12 @@ class Store(SessionOpener):
         return await read_cursor_key(self.table)
 
     async def ping(self) -> None:
-        """Check that the table answers, and takes writes if the last one failed.
+        """Check that the table answers, takes writes if the last one failed, and is whole.
 
-        Raises Unavailable.
+        Raises Unavailable, also while an import into it has not ended.
         """
         await self.table.ping()
+        await require_ended_imports(self.table)
 
     async def pending_upgrades(self) -> list[str]:
         """The titles of the steps of an upgrade that the table still needs."""

@@ -11,6 +11,7 @@ import pytest
 from penstock.datastore.moving import backup as backup_module
 from penstock.datastore.moving.unfinished_restore import MARK, UnfinishedRestore
 from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.store import Store
 from penstock.datastore.table.layout import IMPORT
 from penstock.datastore.table.port import Attributes, Key, Put
 from penstock.datastore.table.unfinished_imports import UnfinishedImport
@@ -19,6 +20,7 @@ from penstock.server.commands import import_
 from penstock.server.runtime.run_server import prepare_store
 from penstock.server.runtime.stores import open_table
 from penstock.server.settings.settings import Settings
+from tests.support.application import open_application
 from tests.support.consistency_check import contents
 from tests.support.penstock_command import penstock
 from tests.support.stores import REGION, aws_environment, moto_endpoint
@@ -192,6 +194,17 @@ def test_a_server_does_not_start_on_a_table_whose_import_was_cut_short(
     assert asyncio.run(read_rows(settings)) == before
     assert run(["import", "archive", "--data-dir", "a"]) == 0
     asyncio.run(prepare_store(settings, "http://127.0.0.1:1"))
+
+
+async def test_a_server_is_not_ready_while_an_import_beside_it_has_not_ended(
+    store: Store, tmp_path: Path
+) -> None:
+    async with open_application(store, tmp_path) as server:
+        assert (await server.client.get("/readyz")).status_code == 200
+    await store.table.write([Put({**IMPORT.item(archive="a"), "began": "now"})])
+    async with open_application(store, tmp_path) as server:
+        answer = await server.client.get("/readyz")
+    assert (answer.status_code, answer.json()["reason"]) == (503, IMPORT_AGAIN)
 
 
 def test_a_store_whose_import_was_cut_short_is_none_in_its_backup_either(
