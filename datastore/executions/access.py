@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import NotPermitted
+from penstock.datastore.errors import IllegalState, NotPermitted
 from penstock.datastore.executions.reading import find_plan
 from penstock.datastore.executions.records import Execution, Pin
-from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset
+from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, State
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, covers
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET, KindDefinition
@@ -37,6 +37,17 @@ def require_run(caller: Caller, pipeline: Pipeline) -> None:
     """Refuse a caller who sees the pipeline but may not run it."""
     if not may_run(caller, pipeline):
         raise NotPermitted("This needs the role CONTRIBUTOR at a group that may run the pipeline.")
+
+
+def require_open(pipeline: Pipeline) -> None:
+    """Refuse to begin an execution of a pipeline that is not enabled."""
+    if pipeline.state is not State.ENABLED:
+        raise closed_error(pipeline.state)
+
+
+def closed_error(state: State) -> IllegalState:
+    """The error where no execution of a pipeline in this state can begin."""
+    return IllegalState(f"The pipeline is {state.value}: no execution can begin.", state.name)
 
 
 def note_rights(execution: Execution, caller: Caller, pipeline: Pipeline) -> Execution:

@@ -9,7 +9,12 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
-from penstock.datastore.executions.access import note_rights, require_control, require_reach
+from penstock.datastore.executions.access import (
+    note_rights,
+    require_control,
+    require_open,
+    require_reach,
+)
 from penstock.datastore.executions.claims.claims import with_end_state
 from penstock.datastore.executions.create import admit_execution
 from penstock.datastore.executions.files import (
@@ -30,7 +35,6 @@ from penstock.datastore.executions.revoked_pins import require_pins
 from penstock.datastore.executions.rows import TransitionEvent, report_transition, transition_writes
 from penstock.datastore.executions.upload_places import commit_with_place
 from penstock.datastore.groups.states import require_enabled
-from penstock.datastore.records import State
 from penstock.datastore.table.commit import Attempts, StaleRead, Write
 
 
@@ -93,10 +97,7 @@ class ChangeExecutions:
         """
 
         def retry_execution(found: VisibleExecution) -> Execution:
-            if found.pipeline.state is not State.ENABLED:
-                state = found.pipeline.state
-                message = f"The pipeline is {state.value}: no execution can begin."
-                raise IllegalState(message, state.name)
+            require_open(found.pipeline)
             if found.execution.state not in (ExecutionState.FAILED, ExecutionState.CANCELLED):
                 raise illegal_state_error(found.execution)
             restarted = self._restarted_execution(found.execution, upload_until)

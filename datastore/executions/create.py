@@ -21,9 +21,11 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.executions.access import (
+    closed_error,
     keeps_rows_by_group,
     limit_rows,
     note_rights,
+    require_open,
     require_run,
 )
 from penstock.datastore.executions.listed_rows import (
@@ -204,8 +206,7 @@ class CreateExecutions:
             writes.insert(0, receipt.write(self.access, key))
         try:
             # A pipeline that an earlier release closed has no sign of it in the count.
-            if pipeline.state is not State.ENABLED:
-                raise _closed_error(pipeline.state)
+            require_open(pipeline)
             writes += await admit_execution(self.access, pipeline, execution)
             writes.append(_count_write(execution))
             count = len(writes) + MOST_PLACES
@@ -309,8 +310,7 @@ def _first_count_write(execution: Execution) -> Write:
 def _closed_error(reason: str) -> Exception:
     if reason == DELETED:
         return not_found_error(PIPELINE.noun)
-    state = State(reason)
-    return IllegalState(f"The pipeline is {state.value}: no execution can begin.", state.name)
+    return closed_error(State(reason))
 
 
 def _receipt_content(wanted: ExecutionRequest) -> dict[str, Any]:

@@ -9,20 +9,20 @@ from penstock.datastore.api_keys import find_credential
 from penstock.datastore.executions.access import may_run
 from penstock.datastore.executions.reading import find_plan
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.records import Pipeline
+from penstock.datastore.records import Pipeline, State
 from penstock.datastore.roles import Caller, covers
 from penstock.datastore.table.items import Projection, load, read_rows
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.tombstones import is_alive
 
-_FIELDS: Projection = frozenset(("id", "owner", "groups"))
+_FIELDS: Projection = frozenset(("id", "owner", "groups", "state"))
 
 
 async def needs_starter(access: Access, execution: Execution) -> bool:
     """Whether only a caller may start an execution, or nobody.
 
     It writes more than files, which only the token of whoever uploaded its input would allow; or
-    its creator may run the pipeline no more.
+    its creator may run the pipeline no more, or nobody while it is closed.
     """
     plan = await find_plan(access.table, execution.id)
     writes_more = plan is not None and not plan.only_writes_files
@@ -30,9 +30,9 @@ async def needs_starter(access: Access, execution: Execution) -> bool:
 
 
 async def _may_still_run(access: Access, execution: Execution) -> bool:
-    """Whether the creator may run the pipeline now, as far as the table tells."""
+    """Whether the creator may run the pipeline, and it is enabled, as far as the table tells."""
     pipeline = await _find_pipeline(access, execution)
-    if pipeline is None:
+    if pipeline is None or pipeline.state is not State.ENABLED:
         return False
     if execution.api_key is not None:
         holder = await _find_holder(access, execution.api_key)

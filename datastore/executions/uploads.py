@@ -11,7 +11,7 @@ import msgspec
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.access.work import packed_units
 from penstock.datastore.errors import IllegalState, NotFound, NotPermitted, Unavailable
-from penstock.datastore.executions.access import require_control, require_reach
+from penstock.datastore.executions.access import require_control, require_open, require_reach
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.lists.listing import ExecutionFilter, ListExecutions
 from penstock.datastore.executions.plans.pinned_inputs import copy_upload
@@ -79,14 +79,15 @@ class Uploads:
     async def confirm(self, id: str) -> Execution:
         """Confirm that the input was uploaded, which makes the execution ready to run.
 
-        A repeated call changes nothing. Raises IllegalState if there is no input, and NotPermitted
-        for a caller who neither created the execution nor contributes to the owner group, and where
-        it uses what was revoked meanwhile.
+        A repeated call changes nothing. Raises IllegalState if there is no input, and if the
+        pipeline or its group is not enabled, and NotPermitted for a caller who neither created the
+        execution nor contributes to the owner group, and where it uses what was revoked meanwhile.
         """
         execution, pipeline = await ReadExecutions(self.access).one(id)
         require_control(self.access.caller, pipeline, execution)
         await require_reach(self.access, pipeline, execution)
         if execution.ready_at is None:
+            require_open(pipeline)
             await require_enabled(self.access, pipeline.owner)
             await require_pins(self.access, pipeline.owner, execution)
         return await self._confirm(execution)

@@ -112,6 +112,27 @@ async def test_an_upload_that_came_late_still_counts(
     assert await store.confirm_uploads() == 1
 
 
+@pytest.mark.parametrize("state", [State.FROZEN, State.DISABLED])
+async def test_an_execution_without_input_begins_only_while_its_pipeline_is_enabled(
+    store: Store, pipeline: Pipeline, state: State
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
+    pipelines = store.open_session(ANN).pipelines.writing
+    await pipelines.update(pipeline.id, 1, {"state": state})
+    before = await contents(store.table)
+    uploads = store.open_session(ANN).executions.uploads
+    words = rf"The pipeline is {state.value}: no execution can begin\."
+    with pytest.raises(IllegalState, match=words):
+        await uploads.confirm(made.id)
+    with pytest.raises(IllegalState, match=words):
+        await uploads.confirm_key(ingest_key(made))
+    assert await store.confirm_uploads() == 0
+    assert await contents(store.table) == before
+    await pipelines.update(pipeline.id, 2, {"state": State.ENABLED})
+    assert await store.confirm_uploads() == 1
+
+
 async def test_what_was_uploaded_runs_although_its_pipeline_is_frozen(
     store: Store, pipeline: Pipeline
 ) -> None:
