@@ -25,7 +25,7 @@ from penstock.server.core.command_output import CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import SEGMENTS, open_movable_store
 from penstock.server.runtime.ngsi_sink import has_samples
-from penstock.server.runtime.stores import build_store, open_table, require_usable
+from penstock.server.runtime.stores import build_store, open_whole_table
 from penstock.server.settings.settings import Settings
 
 T = TypeVar("T")
@@ -81,8 +81,7 @@ def doctor(
 
 
 async def _recount(settings: Settings, *, repair: bool) -> RecountReport:
-    async with open_table(settings) as table:
-        await require_usable(table)
+    async with open_whole_table(settings) as table:
         with show_progress("Reading rows", None) as progress:
             if repair:
                 # What a write in steps has still to add must not be added by the repair as well.

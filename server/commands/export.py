@@ -10,15 +10,13 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.moving.archive import SNAPSHOT, Archive, Manifest
 from penstock.datastore.moving.export import Export
 from penstock.datastore.moving.held_folders import hold_folder
-from penstock.datastore.moving.unfinished_restore import require_restored
 from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.command_output import CommandFailed, CommandOutput
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import open_snapshot
-from penstock.server.runtime.stores import open_table, require_usable
+from penstock.server.runtime.stores import open_existing_table, require_usable
 from penstock.server.settings.settings import Settings
-from penstock.server.settings.store_settings import DATABASE
 
 _TARGET = "Folder of the archive. A folder with a part of this export is completed."
 
@@ -49,12 +47,7 @@ def export(
 
 
 async def _export(settings: Settings, target: Path) -> Manifest:
-    if settings.store == "sqlite":
-        require_restored(settings.data_dir)
-        if not (settings.data_dir / DATABASE).exists():
-            words = f"There is no {settings.data_dir / DATABASE}."
-            raise CommandFailed(words, code=ExitCode.STORE)
-    async with open_table(settings) as table:
+    async with open_existing_table(settings) as table:
         await require_usable(table)
     archive = Archive(target)
     if archive.read_manifest() is None:

@@ -15,7 +15,7 @@ from penstock.datastore.history.export import read_all_entries
 from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput
-from penstock.server.runtime.stores import open_table, require_usable
+from penstock.server.runtime.stores import open_whole_table
 from penstock.server.settings.settings import Settings
 
 _TO = "File to write. The default is standard output."
@@ -49,8 +49,7 @@ def history(
 
 async def _write(settings: Settings, file: Any, since: datetime | None, group: str | None) -> int:
     count = 0
-    async with open_table(settings) as table:
-        await require_usable(table)
+    async with open_whole_table(settings) as table:
         earliest = "" if since is None else iso_timestamp(since)
         async for entry in read_all_entries(table, group):
             if entry.at >= earliest:

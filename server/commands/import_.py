@@ -21,7 +21,7 @@ from penstock.server.commands.sif.target import ImportTarget
 from penstock.server.core.command_output import CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.movable_stores import open_movable_store
-from penstock.server.runtime.stores import data_location, open_table, require_fitting
+from penstock.server.runtime.stores import data_location, open_existing_table, require_fitting
 from penstock.server.settings.settings import Settings
 
 _SOURCE = "Folder of an archive that `penstock export` completed."
@@ -94,7 +94,7 @@ def abandon(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa
 
 
 async def _abandon(settings: Settings) -> int:
-    async with open_table(settings) as table:
+    async with open_existing_table(settings) as table:
         await require_fitting(table)
         return await abandon_imports(table)
 

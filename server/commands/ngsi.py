@@ -17,7 +17,7 @@ from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.core.progress_bars import show_progress
 from penstock.server.runtime.sample_tables import open_sample_tables
-from penstock.server.runtime.stores import open_files, open_table, require_usable
+from penstock.server.runtime.stores import open_files, open_whole_table
 from penstock.server.settings.settings import Settings
 
 MOST_LISTED = 20
@@ -66,8 +66,7 @@ def _first_part(table: str) -> str:
 async def _adopt(
     settings: Settings, table: str, service: str, *, dry_run: bool, again: bool
 ) -> AdoptionResult:
-    async with open_table(settings) as opened, open_files(settings) as files:
-        await require_usable(opened)
+    async with open_whole_table(settings) as opened, open_files(settings) as files:
         destinations = await open_sample_tables(settings)
         try:
             adopter = TableAdopter(opened, destinations, LargeValues(files), Clock())

@@ -15,7 +15,7 @@ from penstock.datastore.text import is_id
 from penstock.schema.core.relay import parse_global_id
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
-from penstock.server.runtime.stores import open_files, open_table, require_usable
+from penstock.server.runtime.stores import open_files, open_whole_table
 from penstock.server.settings.settings import Settings
 
 _PIPELINE = "The id of a pipeline that keeps rows."
@@ -56,8 +56,7 @@ async def _read_parts(
     """Return the key of a pipeline and the list of its parts, which are copied if that is asked."""
     given = parse_global_id(pipeline)
     id = given.key if given is not None and given.type == "Pipeline" else pipeline
-    async with open_table(settings) as table, open_files(settings) as files:
-        await require_usable(table)
+    async with open_whole_table(settings) as table, open_files(settings) as files:
         parts = await read_parts(table, id) if is_id(id) else ()
         if not parts:
             raise CommandFailed(f"{pipeline}: there is no pipeline with this id that has rows")

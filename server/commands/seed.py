@@ -15,6 +15,7 @@ from penstock.server.runtime.stores import (
     data_location,
     open_files,
     open_table,
+    open_whole_table,
     require_usable,
 )
 from penstock.server.samples import seeding
@@ -75,8 +76,7 @@ async def _seed(
 
 
 async def _purge(settings: Settings, user: str | None) -> tuple[int, int]:
-    async with open_table(settings) as table, open_files(settings) as files:
-        await require_usable(table)
+    async with open_whole_table(settings) as table, open_files(settings) as files:
         store = build_store(table, settings, files)
         with show_progress("Deleting", None) as progress:
             deleted = await seeding.purge(store, progress)

@@ -16,9 +16,10 @@ from penstock.server.runtime.stores import (
     build_store,
     data_location,
     open_buckets,
+    open_existing_table,
     open_files,
     open_table,
-    require_usable,
+    open_whole_table,
 )
 from penstock.server.settings.settings import Settings
 
@@ -77,8 +78,7 @@ def reseal(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa:
 
 
 async def _reseal(settings: Settings) -> Counter[ResealOutcome]:
-    async with open_table(settings) as opened, open_buckets(settings) as buckets:
-        await require_usable(opened)
+    async with open_whole_table(settings) as opened, open_buckets(settings) as buckets:
         vault = buckets.vault
         if not isinstance(vault, RenewedVault):
             words = (
@@ -92,8 +92,7 @@ async def _reseal(settings: Settings) -> Counter[ResealOutcome]:
 async def _upgrade(settings: Settings) -> tuple[int, int]:
     """Upgrade the rows; return the number of their form and of the rows that changed."""
     changed = 0
-    async with open_table(settings) as opened, open_files(settings) as files:
-        await require_usable(opened)
+    async with open_whole_table(settings) as opened, open_files(settings) as files:
         with show_progress("Upgrading the rows", None) as advance:
 
             def report(_step: Step, page: Page) -> None:
@@ -112,5 +111,5 @@ async def _create(settings: Settings) -> None:
 
 
 async def _verify(settings: Settings) -> list[str]:
-    async with open_table(settings) as opened:
+    async with open_existing_table(settings) as opened:
         return await opened.verify()

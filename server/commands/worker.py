@@ -8,13 +8,12 @@ from cyclopts import Parameter
 
 from penstock.datastore.executions.workers.registry import WorkerKind
 from penstock.datastore.scratch_folders import remove_abandoned_folders
-from penstock.datastore.table.unfinished_imports import require_ended_imports
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution
 from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.lineage.lineage import Lineage, deliver_lineage
 from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
-from penstock.server.runtime.stores import build_store, open_files, open_table
+from penstock.server.runtime.stores import build_store, open_files, open_whole_table
 from penstock.server.runtime.worker import WorkerLoop, row_engine_of, with_watch
 from penstock.server.runtime.worker_presence import announce_worker
 from penstock.server.settings.settings import Settings
@@ -44,10 +43,9 @@ def worker(
 
 async def _run_worker(settings: Settings, once: bool, stop: StopSignals) -> None:
     engine = row_engine_of(settings)
-    async with export_spans(), open_table(settings) as table, open_files(settings) as files:
-        if problems := [*await table.verify(), *await files.verify()]:
+    async with export_spans(), open_whole_table(settings) as table, open_files(settings) as files:
+        if problems := await files.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
-        await require_ended_imports(table)
         await asyncio.to_thread(remove_abandoned_folders)
         lineage = Lineage.of(settings)
         store = with_watch(build_store(table, settings, files), _watch(settings, lineage))

@@ -57,6 +57,32 @@ async def open_table(settings: Settings) -> AsyncIterator[Table]:
         await table.close()
 
 
+@asynccontextmanager
+async def open_existing_table(settings: Settings) -> AsyncIterator[Table]:
+    """Open the chosen table as `open_table` does, but make no file of an embedded one.
+
+    Raises CommandFailed where there is none.
+    """
+    path = settings.data_dir / DATABASE
+    if settings.store == "sqlite" and not path.exists():
+        require_restored(settings.data_dir)
+        words = f"There is no {path}. --data-dir chooses the folder of a store."
+        raise CommandFailed(words, code=ExitCode.STORE)
+    async with open_table(settings) as table:
+        yield table
+
+
+@asynccontextmanager
+async def open_whole_table(settings: Settings) -> AsyncIterator[Table]:
+    """Open the chosen table, which is there, fits, and is not just being filled.
+
+    Raises what `open_existing_table` and `require_usable` do.
+    """
+    async with open_existing_table(settings) as table:
+        await require_usable(table)
+        yield table
+
+
 async def require_usable(table: Table) -> None:
     """Raise CommandFailed if the table does not fit, and UnfinishedImport if it is filled."""
     await require_fitting(table)

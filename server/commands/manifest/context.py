@@ -21,7 +21,7 @@ from penstock.server.commands.manifest.printing import change_answer, manifests_
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.lineage.lineage import Lineage, deliver_lineage
-from penstock.server.runtime.stores import build_store, open_files, open_table, require_usable
+from penstock.server.runtime.stores import build_store, open_files, open_whole_table
 from penstock.server.settings.settings import Settings
 
 T = TypeVar("T")
@@ -125,15 +125,16 @@ def run_with_session(
 async def _open_as_admin(
     settings: Settings, user: str, *, with_files: bool
 ) -> AsyncIterator[Session]:
-    async with open_table(settings) as table:
-        await require_usable(table)
-        async with _open_optional_files(settings, with_files=with_files) as files:
-            caller = Caller(_parse_user_option(user), {ROOT: Role.ADMIN}, ROOT)
-            store, lineage = build_store(table, settings, files), Lineage.of(settings)
-            if lineage is not None:
-                store = replace(store, watch_run=lineage.tell_run)
-            async with deliver_lineage(lineage, store):
-                yield store.open_session(caller)
+    async with (
+        open_whole_table(settings) as table,
+        _open_optional_files(settings, with_files=with_files) as files,
+    ):
+        caller = Caller(_parse_user_option(user), {ROOT: Role.ADMIN}, ROOT)
+        store, lineage = build_store(table, settings, files), Lineage.of(settings)
+        if lineage is not None:
+            store = replace(store, watch_run=lineage.tell_run)
+        async with deliver_lineage(lineage, store):
+            yield store.open_session(caller)
 
 
 @asynccontextmanager
