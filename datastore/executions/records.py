@@ -23,13 +23,13 @@ MOST_REJECTIONS: Final = 10
 """The most reasons of rejected rows that an execution keeps."""
 
 
-_ELSEWHERE: Final = ": "
+OF_USER: Final = ": "
 """Behind the user in the name of an external worker; those of servers are named by ids."""
 
 
 def external_worker_name(user: str, name: str) -> str:
-    """The name under which a user's own worker holds a claim."""
-    return f"{user}{_ELSEWHERE}{name}"
+    """The name under which a user's own worker holds a claim; the `name` has no OF_USER."""
+    return f"{user}{OF_USER}{name}"
 
 
 def keep_commonest(rejections: Iterable[RejectionCount]) -> tuple[RejectionCount, ...]:
@@ -171,7 +171,11 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     @property
     def is_run_elsewhere(self) -> bool:
         """Whether an external worker has claimed it."""
-        return self.worker is not None and _ELSEWHERE in self.worker
+        return self.worker is not None and OF_USER in self.worker
+
+    def is_claimed_by(self, user: str) -> bool:
+        """Whether the latest claim is that of a user's own worker."""
+        return self.is_run_elsewhere and (self.worker or "").rpartition(OF_USER)[0] == user
 
     @property
     def seconds_at_work(self) -> float | None:

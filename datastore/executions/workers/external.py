@@ -36,6 +36,7 @@ from penstock.datastore.executions.files import (
 from penstock.datastore.executions.plans.pinned_inputs import find_datasets, find_input
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import (
+    OF_USER,
     Execution,
     ExecutionRules,
     ExecutionState,
@@ -103,7 +104,7 @@ class ExternalWorkers:
         Raises IllegalState if it cannot be claimed, NotPermitted if the caller does not see
         everything that it uses.
         """
-        if message := name_problem(worker, MAX_WORKER):
+        if message := _worker_name_problem(worker):
             raise Invalid([FieldProblem(["worker"], message)])
         execution = await self._read_permitted(id)
         await require_full_view(self.access, execution.pins)
@@ -143,7 +144,7 @@ class ExternalWorkers:
         if claimed.fence == fence and claimed.state is ExecutionState.SUCCESS:
             await self._try_delete_staged_files(claimed)
             return claimed
-        _require_held(claimed, fence)
+        self._require_held(claimed, fence)
         _require_success(claimed, counts)
         for key_of in (output_key, errors_key):
             if not await self._is_uploaded(claimed, key_of):
@@ -261,8 +262,17 @@ class ExternalWorkers:
     async def _read_held(self, id: str, fence: int) -> Execution:
         """The execution, if it is claimed under this fence; otherwise raises IllegalState."""
         execution = await self._read_permitted(id)
-        _require_held(execution, fence)
+        self._require_held(execution, fence)
         return execution
+
+    def _require_held(self, execution: Execution, fence: int) -> None:
+        """Require the latest claim, made by the caller: a fence is a small number to guess."""
+        if execution.state is not ExecutionState.IN_PROGRESS:
+            raise illegal_state_error(execution)
+        if execution.fence != fence:
+            raise IllegalState("Another worker took it over.", execution.state.name)
+        if not execution.is_claimed_by(self.access.caller.user_id):
+            raise IllegalState("A worker of somebody else holds it.", execution.state.name)
 
     async def _read_permitted(self, id: str) -> Execution:
         execution, pipeline = await ReadExecutions(self.access).one(id)
@@ -275,11 +285,9 @@ class ExternalWorkers:
         return Claims(self.access.table, self.access.clock, self.rules)
 
 
-def _require_held(execution: Execution, fence: int) -> None:
-    if execution.state is not ExecutionState.IN_PROGRESS:
-        raise illegal_state_error(execution)
-    if execution.fence != fence:
-        raise IllegalState("Another worker took it over.", execution.state.name)
+def _worker_name_problem(name: str) -> str | None:
+    """Describe why no worker can have this name; None for one that it can have."""
+    return f"must not hold {OF_USER!r}" if OF_USER in name else name_problem(name, MAX_WORKER)
 
 
 def _reason_problems(code: str, message: str) -> Iterator[FieldProblem]:

@@ -10,6 +10,7 @@ import pytest
 from msgspec import convert, structs
 
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotFound, NotPermitted
+from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.files import (
     errors_key,
     ingest_key,
@@ -23,7 +24,7 @@ from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.objects.directory import LocalFiles, UploadRefused
 from penstock.datastore.objects.signed_links import SignedLink
 from penstock.datastore.records import Pipeline
-from penstock.datastore.roles import Role
+from penstock.datastore.roles import Caller, Role
 from penstock.datastore.store import Store
 from penstock.transform.csv_transform import CsvTransform
 from penstock.transform.outcome import RowCounts
@@ -95,6 +96,51 @@ async def test_what_was_taken_over_is_lost(store: Store, pipeline: Pipeline, wat
     ):
         with pytest.raises(IllegalState, match="Another worker took it over"):
             await call
+    assert await contents(store.table) == before
+
+
+async def end_in_every_way(store: Store, who: Caller, id: str, fence: int) -> None:
+    """Call for a claim of others, which changes nothing."""
+    external = store.open_session(who).executions.external
+    before = await contents(store.table)
+    for call in (
+        external.heartbeat(id, fence, COUNTS),
+        external.complete(id, fence, COUNTS),
+        external.fail(id, fence, "WORKER_FAILED", "by a guess"),
+    ):
+        with pytest.raises(IllegalState, match="A worker of somebody else holds it"):
+            await call
+    assert await contents(store.table) == before
+
+
+@pytest.mark.parametrize("name", ["al", "an", "ann: far", "far"])
+async def test_a_claim_is_kept_and_ended_by_who_made_it(
+    store: Store, pipeline: Pipeline, name: str
+) -> None:
+    made = await ready_execution(store, pipeline)
+    external = store.open_session(ANN).executions.external
+    await external.claim(made.id, "far")
+    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
+    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+    await end_in_every_way(store, caller({USA: Role.CONTRIBUTOR}, name), made.id, 1)
+    assert (await external.complete(made.id, 1, COUNTS)).state is ExecutionState.SUCCESS
+
+
+async def test_a_claim_of_a_worker_of_a_server_is_nobodys(store: Store, pipeline: Pipeline) -> None:
+    made = await ready_execution(store, pipeline)
+    claims = Claims(store.table, store.clock, store.execution_rules)
+    for worker in (ANN.user_id, f"{ANN.user_id}@pool"):
+        await claims.claim(await current_execution(store, made), worker)
+        await end_in_every_way(store, ANN, made.id, 1)
+
+
+async def test_a_worker_has_no_name_that_seems_to_be_that_of_another_user(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready_execution(store, pipeline)
+    before = await contents(store.table)
+    with pytest.raises(Invalid, match="must not hold ': '"):
+        await store.open_session(ANN).executions.external.claim(made.id, "bob: far")
     assert await contents(store.table) == before
 
 
