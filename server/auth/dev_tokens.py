@@ -82,7 +82,7 @@ def _read_key(path: Path) -> OKPKey:
         key = OKPKey.import_key(json.loads(path.read_bytes()))
         if key.curve_name == DEV_ALGORITHM and key.is_private and key.kid:
             return key
-    except (JoseError, ValueError, TypeError, KeyError):
+    except (JoseError, ValueError, TypeError, KeyError, RecursionError):
         pass
     raise BadDevKey(f"{path} holds no {DEV_ALGORITHM} key; remove it and one will be made.")
 

@@ -72,6 +72,8 @@ def _read_variables(given: str | None) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         words = f"{place} is no JSON: line {error.lineno}, column {error.colno}."
         raise CommandFailed(words, code=ExitCode.USAGE) from None
+    except RecursionError:
+        raise CommandFailed(f"{place} is nested too deep.", code=ExitCode.USAGE) from None
     if isinstance(found, dict):
         return found
     raise CommandFailed(f"{place} is no JSON object.", code=ExitCode.USAGE)

@@ -69,8 +69,9 @@ def _read_item(line: bytes, place: str) -> Item:
     try:
         item = json.loads(line)["Item"]
         return {name: plain_value(value) for name, value in item.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        words = f"{place}: this is no item of an export of DynamoDB: {error!r}"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        # The words of these errors quote the line, which may be long, or secret.
+        words = f"{place}: this is no item of an export of DynamoDB."
         raise CommandFailed(words, code=ExitCode.USAGE) from None
 
 

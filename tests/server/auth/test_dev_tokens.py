@@ -62,6 +62,7 @@ def test_the_key_stays_the_same(tmp_path: Path) -> None:
         json.dumps(OKPKey.generate_key("Ed25519", auto_kid=True).as_dict(private=False)),
         json.dumps(OKPKey.generate_key("Ed448", auto_kid=True).as_dict(private=True)),
         json.dumps(OKPKey.generate_key("Ed25519").as_dict(private=True)),
+        "[" * 100_000,
     ],
 )
 def test_a_file_that_holds_no_such_key_is_named_and_left_alone(

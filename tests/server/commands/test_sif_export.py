@@ -70,6 +70,18 @@ def test_a_compressed_table_is_read_and_a_line_that_is_no_item_is_named(tmp_path
         SifExport(tmp_path).resources("calculations", "c")
 
 
+@pytest.mark.parametrize(
+    "line", [b"secret", b'{"secret":1}', b'{"Item":{"secret":"\xff"}}', b"[" * 9999]
+)
+def test_a_line_that_is_no_item_is_not_quoted(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "tables" / "pipelines" / "b.json"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(line)
+    with pytest.raises(CommandFailed) as failed:
+        SifExport(tmp_path).resources("pipelines", "p")
+    assert str(failed.value) == f"{path}:1: this is no item of an export of DynamoDB."
+
+
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandFailed, match="has no folder tables/"):
         SifExport(tmp_path)

@@ -107,3 +107,6 @@ def test_a_file_of_variables_must_hold_an_object(
     variables.write_text("[]")
     said = refuse(capsys, str(file), "--variables", str(variables))
     assert said == f"penstock: {variables} is no JSON object.\n"
+    variables.write_text("[" * 100_000)
+    said = refuse(capsys, str(file), "--variables", str(variables))
+    assert said == f"penstock: {variables} is nested too deep.\n"
