@@ -3,7 +3,6 @@
 import json as json_format
 import signal
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal
@@ -219,7 +218,9 @@ def _report_failure(error: Exception, json: bool, debug: bool) -> ExitCode:
         log_failure(" ".join(failure.lines), failure.code, error if is_traced else None)
         return failure.code
     if is_traced:
-        traceback.print_exception(error)
+        from penstock.datastore.logged_errors import format_traceback  # noqa: PLC0415 - see `main`
+
+        sys.stderr.write(shown_on_terminal(format_traceback(error)))
     if json:
         body = {"error": {"exitCode": failure.code, "messages": failure.lines}}
         sys.stderr.write(json_format.dumps(body, ensure_ascii=False) + "\n")

@@ -16,6 +16,7 @@ from penstock.datastore.dynamodb.failures import LOST_ANSWER, NO_CREDENTIALS, er
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import DEADLINE
 from penstock.datastore.dynamodb.safeguards import Safeguards
+from penstock.datastore.logged_errors import describe_error
 
 SECONDS = 5.0
 """The time for the answer to the one request."""
@@ -50,9 +51,9 @@ async def diagnose_table(
             diagnosis = TableDiagnosis(client.endpoint_url, source)
             return diagnosis if source is None else await _describe_table(client, table, diagnosis)
     except NO_CREDENTIALS as error:
-        return TableDiagnosis(no_credentials=str(error))
+        return TableDiagnosis(no_credentials=describe_error(error))
     except BotoCoreError as error:
-        return TableDiagnosis(no_answer=str(error))
+        return TableDiagnosis(no_answer=describe_error(error))
 
 
 async def table_differences(
@@ -86,9 +87,9 @@ async def _describe_table(
         date = _answer_date(error.response["ResponseMetadata"])
         return diagnosis._replace(refusal=error_code(error), date=date)
     except NO_CREDENTIALS as error:
-        return diagnosis._replace(no_credentials=str(error))
+        return diagnosis._replace(no_credentials=describe_error(error))
     except LOST_ANSWER as error:
-        return diagnosis._replace(no_answer=str(error) or type(error).__name__)
+        return diagnosis._replace(no_answer=describe_error(error))
 
 
 def _answer_date(metadata: Mapping[str, Mapping[str, str]]) -> datetime | None:

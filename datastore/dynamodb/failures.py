@@ -23,6 +23,7 @@ from botocore.parsers import ResponseParserError
 
 from penstock.datastore.dynamodb.wire import decode_item
 from penstock.datastore.errors import LimitExceeded, RequestRefused, Unavailable
+from penstock.datastore.logged_errors import describe_error
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import FailedCheck
 
@@ -75,11 +76,11 @@ def own_credentials() -> Iterator[None]:
     try:
         yield
     except NO_CREDENTIALS as error:
-        raise _credentials_failed(str(error)) from error
+        raise _credentials_failed(describe_error(error)) from error
     except RuntimeError as error:
         if _STILL_EXPIRED not in str(error):
             raise
-        raise _credentials_failed(str(error)) from error
+        raise _credentials_failed(describe_error(error)) from error
     except ClientError as error:
         if error.operation_name not in _CREDENTIAL_CALLS and error_code(error) not in EXPIRED:
             raise

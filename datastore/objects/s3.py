@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError, IncompleteReadError
 from penstock.datastore.dynamodb.failures import LOST_ANSWER, STRANGE_ANSWER, own_credentials
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.errors import NotFound, RequestRefused, Unavailable
+from penstock.datastore.logged_errors import describe_error
 from penstock.datastore.objects import checks, port
 from penstock.datastore.objects.chunks import regroup_blocks
 from penstock.datastore.objects.port import (
@@ -245,8 +246,10 @@ class S3Files:
             await self._call("head_bucket")
         except NotFound:
             return [f"There is no bucket {self.bucket}."]
-        except (BotoCoreError, RequestRefused, Unavailable) as error:
+        except (RequestRefused, Unavailable) as error:
             return [f"The bucket {self.bucket} cannot be used: {error}"]
+        except BotoCoreError as error:
+            return [f"The bucket {self.bucket} cannot be used: {describe_error(error)}"]
         return []
 
     async def cors(self) -> Sequence[CorsRule]:

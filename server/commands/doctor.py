@@ -7,6 +7,7 @@ from typing import Annotated, Final, TypeAlias, TypeVar
 
 from cyclopts import Parameter
 
+from penstock.datastore.logged_errors import describe_error
 from penstock.resolvers.findings import Finding, Findings, Severity, fail
 from penstock.server.commands.checks.bucket import check_bucket
 from penstock.server.commands.checks.cluster import check_cluster
@@ -127,8 +128,9 @@ async def _run_checks(
                 async for finding in check(examined):
                     found.append(finding)  # noqa: PERF401 - what came before a failure counts
             except Exception as error:  # the next check may still find more
-                words = f"{type(error).__name__}: {error}"
-                found.append(fail(name, words, "Nobody foresaw this; please report it."))
+                found.append(
+                    fail(name, describe_error(error), "Nobody foresaw this; please report it.")
+                )
             progress()
     return found
 

@@ -110,11 +110,15 @@ def describe_failure(error: Exception) -> FailureReport:
             unreachable = isinstance(error, Unavailable)
             return FailureReport(ExitCode.STORE if unreachable else ExitCode.FAILED, (one_line,))
         case _:
-            return _describe_failure_of_machine(error) or FailureReport(
-                ExitCode.FAILED,
-                (f"{type(error).__name__}: {one_line} (--debug shows where)",),
-                expected=False,
-            )
+            return _describe_failure_of_machine(error) or _describe_unexpected(error)
+
+
+def _describe_unexpected(error: Exception) -> FailureReport:
+    # Few commands fail so, and loading it takes longer than a short command.
+    from penstock.datastore.logged_errors import describe_error  # noqa: PLC0415
+
+    words = " ".join(describe_error(error).split())
+    return FailureReport(ExitCode.FAILED, (f"{words} (--debug shows where)",), expected=False)
 
 
 def _describe_misuse(error: CycloptsError, words: str) -> str:

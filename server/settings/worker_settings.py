@@ -58,7 +58,7 @@ class WorkerSettings(BaseSettings):
     )
     dask: str | None = Field(
         None,
-        pattern=r"^(tcp|tls)://[^\s/@]+:\d{1,5}$",
+        pattern=r"^(tcp|tls)://[^\s/?#@]+:\d{1,5}$",
         description="Address of a Dask scheduler (`tcp://scheduler:8786`). Workers then transform "
         "large inputs on its cluster. Needs the extra `dask`.",
     )

@@ -1,13 +1,26 @@
 """Logs show errors without the values that were read."""
 
 import json
+import socket
 from collections.abc import Callable
 from decimal import Decimal
 from enum import StrEnum
+from http.client import InvalidURL
+from subprocess import CalledProcessError
 
+import aiohttp
 import duckdb
+import httpx
 import msgspec
 import pytest
+import requests
+import urllib3
+from botocore.exceptions import (
+    ClientError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    ProxyConnectionError,
+)
 
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.logged_errors import describe_error, format_traceback
@@ -62,6 +75,59 @@ def test_the_message_of_an_error_that_quotes_a_value_is_left_out(
     text = format_traceback(error)
     assert text.endswith(f"\n{words}\n")
     assert "s3cret" not in text
+
+
+OF_LIBRARIES: list[tuple[Exception, str]] = [
+    (httpx.LocalProtocolError(SECRET), "LocalProtocolError"),
+    (httpx.InvalidURL(SECRET), "InvalidURL"),
+    (aiohttp.ClientError(SECRET), "ClientError"),
+    (requests.ConnectionError(SECRET), "ConnectionError"),
+    (urllib3.exceptions.HTTPError(SECRET), "HTTPError"),
+    (InvalidURL(SECRET), "InvalidURL"),
+    (CalledProcessError(1, SECRET), "CalledProcessError"),
+    (
+        ProxyConnectionError(proxy_url=SECRET),
+        'ProxyConnectionError: Failed to connect to proxy URL: "(hidden)"',
+    ),
+    (
+        CredentialRetrievalError(provider="env", error_msg=SECRET),
+        "CredentialRetrievalError: Error when retrieving credentials from env: (hidden)",
+    ),
+    (NoCredentialsError(), "NoCredentialsError: Unable to locate credentials"),
+    (
+        ClientError({"Error": {"Code": "AccessDenied", "Message": SECRET}}, "GetItem"),
+        "ClientError: AccessDenied of GetItem",
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "words"), OF_LIBRARIES, ids=[str(n) for n in range(11)])
+def test_the_words_of_a_library_are_left_out(error: Exception, words: str) -> None:
+    assert describe_error(error) == words
+    assert format_traceback(error) == f"{words}\n"
+
+
+@pytest.mark.parametrize("get", [httpx.get, requests.get])
+def test_an_error_of_a_library_says_what_the_system_said(get: Callable[[str], object]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        refusing = f"http://127.0.0.1:{taken.getsockname()[1]}/?key=s3cret"
+        error = caught(lambda: get(refusing))
+    assert describe_error(error) == f"{type(error).__name__}: Connection refused"
+    assert "s3cret" not in format_traceback(error)
+    unknown = caught(lambda: get("http://s3cret.invalid/"))
+    assert describe_error(unknown).startswith(f"{type(unknown).__name__}: ")
+    assert "s3cret" not in describe_error(unknown)
+
+
+def test_an_error_of_python_has_no_words_of_another() -> None:
+    def fail() -> None:
+        try:
+            raise OSError(28, "No space left")
+        except OSError:
+            int(SECRET)
+
+    assert describe_error(caught(fail)) == "ValueError"
 
 
 def test_other_messages_are_kept() -> None:

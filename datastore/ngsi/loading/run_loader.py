@@ -21,6 +21,7 @@ from penstock.datastore.errors import (
     RequestRefused,
     Unavailable,
 )
+from penstock.datastore.logged_errors import describe_error
 from penstock.datastore.ngsi.commit import BatchCommitter
 from penstock.datastore.ngsi.counts import SegmentSettled, Settlement
 from penstock.datastore.ngsi.dead_letters import Refusal
@@ -165,7 +166,7 @@ class RunLoader:
         try:
             stored = await self._attempt(entries, patient=False)
         except Exception as error:
-            logger.info("several tables are written one by one: %s", error_text(error))
+            logger.info("several tables are written one by one: %s", describe_error(error))
             for table, part in parts.items():
                 self._put_into_lane(table, part)
             return
@@ -218,7 +219,7 @@ class RunLoader:
         except Exception as error:
             if self.writer.destinations.failure_kind(error) not in _FINAL:
                 raise
-            logger.warning("%s cannot be used: %s", lane.table, error_text(error))
+            logger.warning("%s cannot be used: %s", lane.table, describe_error(error))
             # Its name may have been replaced in the meantime.
             self.forget_table(lane.table)
             return _refuse(entries, Refusal.from_error(error))
@@ -275,7 +276,7 @@ class RunLoader:
         The other events go back into the lane. A wrong configuration costs no attempt: the events
         wait until a person repairs it.
         """
-        logger.warning("%s cannot be written yet: %s", lane.table, error_text(error))
+        logger.warning("%s cannot be written yet: %s", lane.table, describe_error(error))
         pause: float | None = self.batching.retry_intervals[-1]
         over, left = PendingEvents(), entries
         kind = self.writer.destinations.failure_kind(error)
@@ -372,11 +373,6 @@ class RunLoader:
             writes = [*letters, *opened.tally.writes(self.committer.segments.shard)]
             await ledger.mark_loaded(run, show_counts(counts), writes)
             self.committer.totals.count(opened.tally)
-
-
-def error_text(error: Exception) -> str:
-    """The words of a failure for the log, whoever's they are."""
-    return str(error) or type(error).__name__
 
 
 def _refuse(entries: PendingEvents, refusal: Refusal) -> WriteResult:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from penstock.datastore.errors import LimitExceeded, PenstockError
+from penstock.datastore.logged_errors import describe_error
 from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, TableItem
 from penstock.datastore.ngsi.large_values import LargeValues
@@ -96,7 +97,7 @@ class SampleWriter:
         """Store an event with its large values in files, or refuse it if no table accepts it."""
         refused = WriteResult(refused=[(event, Refusal.from_error(error))])
         if not isinstance(error, PenstockError):
-            logger.warning("%s refuses an event: %s", event.table, error)
+            logger.warning("%s refuses an event: %s", event.table, describe_error(error))
         if not isinstance(error, LimitExceeded):
             return refused
         items = items_of(event, self.layout)

@@ -18,6 +18,7 @@ from penstock.schema.system.rows import check_rows
 from penstock.schema.system.unfinished_work import check_unfinished_work
 from penstock.server.commands.checks.sample_tables import check_sample_tables
 from penstock.server.runtime.stores import build_store, open_table
+from penstock.server.settings.secure_urls import hide_credentials
 from penstock.server.settings.settings import Settings
 
 SKEW_SECONDS = 30
@@ -89,14 +90,16 @@ def _judge_parts(table: str, parts: TableDifferences) -> Iterator[Finding]:
 
 def judge_connection(found: TableDiagnosis) -> Iterator[Finding]:
     """Judge the endpoint, the credentials, and any refusal."""
+    endpoint = None if found.endpoint is None else hide_credentials(found.endpoint)
     if found.no_credentials is not None:
         yield fail("credentials", found.no_credentials, _CREDENTIALS)
         return
     if found.no_answer is not None:
         advice = "Check PENSTOCK_REGION, PENSTOCK_ENDPOINT_URL, the network and its proxies."
-        yield fail("endpoint", found.no_answer, advice)
+        place = "" if endpoint is None else f"{endpoint}: "
+        yield fail("endpoint", f"{place}{found.no_answer}", advice)
         return
-    yield ok("endpoint", str(found.endpoint))
+    yield ok("endpoint", str(endpoint))
     if found.credentials is None:
         yield fail("credentials", "There are none.", _CREDENTIALS)
     elif found.refusal in _BAD_CREDENTIALS:

@@ -7,6 +7,7 @@ from time import time
 
 import httpx
 
+from penstock.datastore.logged_errors import describe_error
 from penstock.datastore.scratch_folders import scratch_folder
 from penstock.resolvers.findings import Finding, Findings, Severity, fail, ok, warn
 from penstock.server.commands.client.graphql_client import GraphQLClient
@@ -38,8 +39,11 @@ async def check_running_server(server: RunningServer) -> Findings:
         try:
             health = await http.get("/healthz")
         except httpx.TransportError as error:
-            words = str(error) or type(error).__name__
-            yield fail("server", f"{server.url}: {words}.", "Is this its address? Does it run?")
+            yield fail(
+                "server",
+                f"{server.url}: {describe_error(error)}.",
+                "Is this its address? Does it run?",
+            )
             return
         yield _judge_health(server, health)
         yield _judge_clock(health, time())

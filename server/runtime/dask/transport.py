@@ -15,6 +15,7 @@ import httpx
 import msgspec
 
 from penstock.datastore.executions.workers.row_engine import STEP_BYTES
+from penstock.datastore.logged_errors import describe_error
 from penstock.server.core.http_client import PacedReading, open_blocking_client
 
 ATTEMPTS: Final = 5
@@ -86,7 +87,7 @@ def part_failure(url: str, what: str, error: Exception) -> PartFailed:
     advice = "If it is this server's, set PENSTOCK_PUBLIC_URL to a URL that the machines reach."
     return PartFailed(
         f"A machine of the cluster cannot {what} a file of the execution{status}.",
-        f"Tried {place}: {type(error).__name__} {error}. {advice}",
+        f"Tried {place}: {describe_error(error)}. {advice}",
     )
 
 
