@@ -52,7 +52,6 @@ READ_BY: Final = {
     ("server/app_options.py", "read_persisted"): _OPERATOR,
     ("server/auth/dev_sessions.py", "issue_code"): _OPERATOR,
     ("server/auth/dev_tokens.py", "dev_key"): _OPERATOR,
-    ("server/auth/jwks.py", "fetch_json"): _INSIDE,
     ("server/core/command_output.py", "_describe_failure_of_machine"): _OPERATOR,
     ("server/core/command_output.py", "_describe_file_failure"): _OPERATOR,
     ("server/core/command_output.py", "describe_failure"): _OPERATOR,

@@ -19,9 +19,10 @@ from joserfc.jwk import JWKRegistry, Key
 from joserfc.jws import JWSRegistry
 
 from penstock.datastore.errors import Unavailable
+from penstock.datastore.logged_errors import describe_error
 from penstock.datastore.unreadable_json import JSON_ERRORS
 from penstock.server.core.http_client import AnswerTooLong, BoundedReading
-from penstock.server.settings.secure_urls import is_secure
+from penstock.server.settings.secure_urls import is_secure, show_url
 
 MAX_BYTES = 256 * 1024
 
@@ -50,20 +51,21 @@ class JsonDocument(NamedTuple):
 
 async def fetch_json(http: httpx.AsyncClient, url: str) -> JsonDocument:
     """Fetch the document without following redirects. Raises FetchFailed."""
+    place = show_url(url)
     if not is_secure(url):
-        raise FetchFailed(f"{url} is not an https URL")
+        raise FetchFailed(f"{place} is not an https URL")
     try:
         body, headers = await _fetch(http, url)
         return JsonDocument(msgspec.json.decode(body), _max_age(headers))
     except AnswerTooLong as error:
-        raise FetchFailed(f"{url} {error}") from None
+        raise FetchFailed(f"{place} {error}") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise FetchFailed(f"{url}: {type(error).__name__} {error}") from error
+        raise FetchFailed(f"{place}: {describe_error(error)}") from error
     except JSON_ERRORS as error:
-        raise FetchFailed(f"{url} did not answer with JSON") from error
+        raise FetchFailed(f"{place} did not answer with JSON") from error
     except UnicodeError as error:
         # Of a name that cannot be one of a host, httpx lets through what its library raises.
-        raise FetchFailed(f"{url} has no name of a host: {error}") from error
+        raise FetchFailed(f"{place} has no name of a host") from error
 
 
 async def _fetch(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Headers]:
@@ -75,15 +77,15 @@ async def _fetch(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Header
         "GET", url, headers=wanted, follow_redirects=False, extensions=bounds
     ) as response:
         if response.status_code != httpx.codes.OK:
-            raise FetchFailed(f"{url} answered {response.status_code}")
+            raise FetchFailed(f"{show_url(url)} answered {response.status_code}")
         body, pieces = bytearray(), 0
         async for chunk in response.aiter_raw():
             body += chunk
             pieces += 1
             if pieces > MAX_PIECES:
-                raise FetchFailed(f"{url} answered in more than {MAX_PIECES} pieces")
+                raise FetchFailed(f"{show_url(url)} answered in more than {MAX_PIECES} pieces")
             if len(body) > MAX_BYTES:
-                raise FetchFailed(f"{url} answered with more than {MAX_BYTES} bytes")
+                raise FetchFailed(f"{show_url(url)} answered with more than {MAX_BYTES} bytes")
         return bytes(body), response.headers
 
 
@@ -206,13 +208,19 @@ class Jwks:
             age = USUAL_AGE if document.max_age is None else document.max_age
             self._fresh_until = self._clock() + min(max(age, SHORTEST_AGE), LONGEST_AGE)
             self._has_failed = False
-        except (FetchFailed, TimeoutError) as error:
-            self._has_failed = True
-            _log.warning("keys of the issuer not fetched", issuer=self._issuer, reason=str(error))
+        except FetchFailed as error:
+            self._note_failure(str(error))
+        except TimeoutError:
+            self._note_failure(f"it did not answer within {FETCH_SECONDS} s")
         finally:
             pause = PAUSE_WITHOUT_KEYS if self._keys is None else PAUSE
             self._next_fetch = self._clock() + pause
             self._fetching = None
+
+    def _note_failure(self, reason: str) -> None:
+        self._has_failed = True
+        issuer = show_url(self._issuer)
+        _log.warning("keys of the issuer not fetched", issuer=issuer, reason=reason)
 
 
 async def keys_url(http: httpx.AsyncClient, issuer: str) -> str:
@@ -222,7 +230,7 @@ async def keys_url(http: httpx.AsyncClient, issuer: str) -> str:
         case {"issuer": str(named), "jwks_uri": str(url)} if named == issuer:
             return url
         case _:
-            raise FetchFailed(f"the configuration is not that of the issuer {issuer}")
+            raise FetchFailed(f"the configuration is not that of the issuer {show_url(issuer)}")
 
 
 def pick_key(keys: Iterable[Key], kid: str | None, algorithm: str) -> Key | None:

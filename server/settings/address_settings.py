@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
 from penstock.server.settings.comma_lists import CommaList
+from penstock.server.settings.secure_urls import show_url
 
 _HOST = re.compile(r"(\*\.)?[a-z0-9.-]+|\[[0-9a-f:.]+\]|\*")
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d+)?")
@@ -57,7 +58,7 @@ class AddressSettings(BaseSettings):
     def _check_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
         lower = tuple(host.lower() for host in hosts)
         if wrong := [host for host in lower if not _HOST.fullmatch(host)]:
-            raise ValueError(f"{wrong[0]!r} is not a host name without a port")
+            raise ValueError(f"{show_url(wrong[0])!r} is not a host name without a port")
         return lower
 
     @field_validator("allowed_origins")
@@ -65,5 +66,7 @@ class AddressSettings(BaseSettings):
     def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
         lower = tuple(origin.lower() for origin in origins)
         if wrong := [origin for origin in lower if not _ORIGIN.fullmatch(origin)]:
-            raise ValueError(f"{wrong[0]!r} is not of the form https://host or https://host:port")
+            raise ValueError(
+                f"{show_url(wrong[0])!r} is not of the form https://host or https://host:port"
+            )
         return lower

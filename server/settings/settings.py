@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, get_args
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -13,7 +13,7 @@ from penstock.server.settings.limit_settings import LimitSettings
 from penstock.server.settings.lineage_settings import LineageSettings
 from penstock.server.settings.ngsi_settings import NgsiSettings
 from penstock.server.settings.quota_settings import QuotaSettings
-from penstock.server.settings.secure_urls import hide_credentials
+from penstock.server.settings.secure_urls import hide_credentials, show_url
 from penstock.server.settings.set_variables import SetVariables
 from penstock.server.settings.sign_in_settings import SignInSettings
 from penstock.server.settings.store_settings import StoreSettings
@@ -173,6 +173,9 @@ class Settings(
         return path
 
 
+_OTHER_URLS: Final = frozenset(("allowed_origins", "dask", "issuer"))
+
+
 def _problems(error: ValidationError, options: Collection[str]) -> tuple[str, ...]:
     found = []
     for problem in error.errors(include_url=False):
@@ -181,10 +184,15 @@ def _problems(error: ValidationError, options: Collection[str]) -> tuple[str, ..
         if setting in options:
             name = f"--{setting.replace('_', '-')}"
         message = problem["msg"].removeprefix("Value error, ")
-        shown = problem["input"] is not None and not _is_secret(setting)
-        got = f" (got {hide_credentials(str(problem['input']))[:60]!r})" if shown else ""
+        is_shown = problem["input"] is not None and not _is_secret(setting)
+        got = f" (got {_show(setting, str(problem['input']))[:60]!r})" if is_shown else ""
         found.append(f"{name}: {message[0].lower()}{message[1:]}{got}")
     return tuple(found)
+
+
+def _show(setting: str, given: str) -> str:
+    is_url = setting.endswith("_url") or setting in _OTHER_URLS
+    return show_url(given) if is_url else hide_credentials(given)
 
 
 def _is_secret(setting: str) -> bool:

@@ -31,5 +31,5 @@ def _text_of(value: object) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return ",".join(map(str, value))
+        return ",".join(hide_credentials(str(one)) for one in value)
     return hide_credentials(str(value))

@@ -16,6 +16,7 @@ from penstock.server.auth.jwks import (
     pick_key,
 )
 from penstock.server.core.http_client import open_http_client
+from penstock.server.settings.secure_urls import show_url
 from penstock.server.settings.settings import Settings
 
 
@@ -29,7 +30,7 @@ async def check_issuer(settings: Settings) -> Findings:
         async with asyncio.timeout(FETCH_SECONDS), open_http_client() as http:
             url = settings.jwks_url or await keys_url(http, settings.issuer)
             keys = keys_from((await fetch_json(http, url)).value)
-        yield ok("issuer", f"Its keys are at {url}.")
+        yield ok("issuer", f"Its keys are at {show_url(url)}.")
         yield _judge_keys(keys, settings.algorithms)
     except FetchFailed as error:
         yield fail("issuer", f"{error}.", advice)

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from penstock.datastore.errors import NotAuthenticated, Unavailable
 from penstock.datastore.roles import ROOT, Role
@@ -338,6 +339,51 @@ async def test_keys_are_not_fetched_without_tls_from_another_machine(
     with pytest.raises(Unavailable):
         await jwks.find("one", "ES256")
     assert issuer.requests == [DISCOVERY]
+
+
+UNFETCHED = [
+    ("{issuer}/jwks?sig=s3cret", {"down": True}, "{issuer}/jwks?(hidden): RemoteProtocolError"),
+    ("{issuer}/jwks?sig=s3cret", {"jwks_status": 403}, "{issuer}/jwks?(hidden) answered 403"),
+    (
+        "{issuer}/jwks?sig=s3cret",
+        {"jwks_body": b"<html>"},
+        "{issuer}/jwks?(hidden) did not answer with JSON",
+    ),
+    (
+        "http://127.0.0.1:9/?sig=s3cret",
+        {},
+        "http://127.0.0.1:9/?(hidden): ConnectError: Connection refused",
+    ),
+    ("http://other/?sig=s3cret", {}, "http://other/?(hidden) is not an https URL"),
+    ("other/jwks?sig=s3cret", {}, "(hidden) is not an https URL"),
+    ("https://me:s3cret@other/jwks", {}, "https://(hidden)@other/jwks is not an https URL"),
+    ("https://xn--/?sig=s3cret", {}, "https://xn--/?(hidden) has no name of a host"),
+]
+
+
+@pytest.mark.parametrize("is_discovered", [False, True])
+@pytest.mark.parametrize(("url", "answer", "reason"), UNFETCHED)
+async def test_the_log_says_why_keys_were_not_fetched_without_the_query_of_their_url(
+    issuer: Issuer,
+    http: httpx.AsyncClient,
+    url: str,
+    answer: dict[str, Any],
+    reason: str,
+    is_discovered: bool,
+) -> None:
+    url = url.format(issuer=issuer.url)
+    if is_discovered and "down" not in answer:
+        issuer.configuration["jwks_uri"] = url
+        jwks = Jwks(http, issuer.url)
+    else:
+        jwks = Jwks(http, issuer.url, url)
+    for name, value in answer.items():
+        setattr(issuer, name, value)
+    with capture_logs() as logged, pytest.raises(Unavailable):
+        await jwks.find("one", "ES256")
+    assert [(one["event"], one["issuer"], one["reason"]) for one in logged] == [
+        ("keys of the issuer not fetched", issuer.url, reason.format(issuer=issuer.url))
+    ]
 
 
 AWKWARD_HOSTS = [

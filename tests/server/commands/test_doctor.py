@@ -317,6 +317,14 @@ async def test_an_issuer_is_asked_for_its_keys(
         monkeypatch.setenv("PENSTOCK_ALGORITHMS", "RS256")
         report = await examine(capsys)
         assert (report.code, report.levels["keys"]) == (3, "fail")
+        monkeypatch.setenv("PENSTOCK_JWKS_URL", f"{issuer.url}/jwks?sig=s3cret")
+        report = await examine(capsys)
+        assert report["issuer"] == f"Its keys are at {issuer.url}/jwks?(hidden)."
+        issuer.jwks_status = 403
+        report = await examine(capsys)
+        assert report["issuer"].startswith(f"{issuer.url}/jwks?(hidden) answered 403. Check ")
+        monkeypatch.delenv("PENSTOCK_JWKS_URL")
+        issuer.jwks_status = 200
         issuer.configuration["issuer"] = "https://other.example.org"
         report = await examine(capsys)
         assert (report.code, report.levels["issuer"]) == (3, "fail")

@@ -3,6 +3,7 @@
 import pytest
 
 from penstock.server.settings.invalid_settings import InvalidSettings
+from penstock.server.settings.secure_urls import show_url
 from penstock.server.settings.settings import Settings
 from penstock.server.settings.shown_settings import show_settings
 
@@ -44,6 +45,13 @@ def test_secrets_are_hidden_in_fields_and_in_urls() -> None:
         ("endpoint_url", "http://me:s3cret@host"),
         ("endpoint_url", "http://host/?key=s3cret"),
         ("s3_endpoint_url", "http://me:s3cret@host:9000/"),
+        ("jwks_url", "host/keys?key=s3cret"),
+        ("jwks_url", "http://me:a@s3cret@host/keys"),
+        ("jwks_url", "http://me:a/s3cret@host/keys"),
+        ("issuer", "me:s3cret@host"),
+        ("issuer", "http://host/#s3cret"),
+        ("openlineage_url", "http://me:s3cret?@host"),
+        ("allowed_origins", "https://a.example,https://b.example/?key=s3cret"),
     ],
 )
 def test_other_urls_have_no_secret_and_a_refusal_does_not_show_it(setting: str, url: str) -> None:
@@ -51,3 +59,23 @@ def test_other_urls_have_no_secret_and_a_refusal_does_not_show_it(setting: str, 
         Settings.load(**{setting: url})
     assert "(hidden)" in str(refused.value)
     assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("https://host:1/keys", "https://host:1/keys"),
+        ("https://host/keys?a=b c&d=e", "https://host/keys?(hidden)"),
+        ("https://host/keys?to=me@host", "https://host/keys?(hidden)"),
+        ("https://host/@me/keys#a", "https://host/@me/keys#(hidden)"),
+        ("https://me:p@ss@host/keys", "https://(hidden)@host/keys"),
+        ("https://me:pa/ss@host/keys", "https://(hidden)"),
+        ("https://me:pa?ss@host/keys", "https://(hidden)"),
+        ("http://host:port", "http://host:port"),
+        ("me:pass@host", "(hidden)"),
+        ("host/keys?a=b", "(hidden)"),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_a_url_is_shown_without_what_may_be_secret(typed: str, shown: str) -> None:
+    assert show_url(typed) == shown
