@@ -26,6 +26,7 @@ from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_rows
 from penstock.datastore.errors import Invalid, VersionConflict
+from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.table.commit import Write, commit, retry_on_conflict
 from penstock.datastore.table.items import overwrite
 from penstock.datastore.table.port import Delete, Missing, Put, key_of
@@ -90,7 +91,8 @@ class TrackEditor:
     ) -> Audio:
         """Read, change and write a track; retry if another writer was faster.
 
-        Raises ObjectTaken if the track changes to an object that another track has.
+        Raises ObjectTaken if the track changes to an object that another track has, and
+        QuotaExceeded if it changes to content that is larger than the room left.
         """
 
         async def attempt() -> Audio:
@@ -105,7 +107,9 @@ class TrackEditor:
                 named=True,
             )
             unchanged = still_as_read(track)
+            growth = Amounts(bytes=changed.size - track.size)
             writes: Sequence[Write] = [
+                *await self.access.quotas.admit(self.access.table, None, track.owner, growth),
                 Write(overwrite(Audio, audio_item(changed), unchanged)),
                 *self._object_changes(track, changed),
                 *row_changes(track_rows(track), track_rows(changed)),

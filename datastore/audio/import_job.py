@@ -9,7 +9,7 @@ from asyncio import Semaphore, gather, get_running_loop, sleep, timeout
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import asdict, replace
 
@@ -44,6 +44,7 @@ from penstock.datastore.errors import (
     ObjectRefused,
     ObjectTaken,
     PenstockError,
+    QuotaExceeded,
     Unavailable,
 )
 from penstock.datastore.jobs.jobs import Job, JobKind, new_job
@@ -277,20 +278,27 @@ class _AudioImport:
             draft = drafts.pop(track.object_key, None)
             if draft is None:
                 continue
-            if problems := [*tag_problems(draft.tags), *file_problems(draft.file)]:
-                failures[track.object_key] = Invalid(problems)
-                continue
-            fields = {**asdict(draft.tags), **asdict(draft.file)}
-            place = object_place(track)
-
-            def take_over(now: Audio, fields: dict[str, Any] = fields, place: Any = place) -> Audio:
-                return replace(now, **fields) if object_place(now) == place else now
-
-            await note_upkeep(self.access)
-            with suppress(NotFound):
-                await TrackEditor(self.access).rewrite(track.id, take_over)
-            written += 1
+            try:
+                await self._take_over(track, draft)
+            except (Invalid, QuotaExceeded) as error:
+                failures[track.object_key] = error
+            else:
+                written += 1
         return written
+
+    async def _take_over(self, track: Audio, draft: TrackDraft) -> None:
+        """Give a track the tags and the file of its object; raises Invalid and QuotaExceeded."""
+        if problems := [*tag_problems(draft.tags), *file_problems(draft.file)]:
+            raise Invalid(problems)
+        fields = {**asdict(draft.tags), **asdict(draft.file)}
+        place = object_place(track)
+
+        def take_fields(now: Audio) -> Audio:
+            return replace(now, **fields) if object_place(now) == place else now
+
+        await note_upkeep(self.access)
+        with suppress(NotFound):
+            await TrackEditor(self.access).rewrite(track.id, take_fields)
 
     async def _add_tracks(
         self, drafts: Sequence[TrackDraft], failures: dict[str, PenstockError]

@@ -20,6 +20,9 @@ from penstock.datastore.jobs.jobs import JobState, find_jobs
 from penstock.datastore.jobs.leases import LEASE_TIME
 from penstock.datastore.listening.records import Kind
 from penstock.datastore.objects.port import Credentials, Files
+from penstock.datastore.quotas.amounts import Amounts
+from penstock.datastore.quotas.quotas import Quotas
+from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import ANN, drift, library_rows, listener
 from tests.datastore.audio.sample_uploads import open_files, put, single_chunk, sound
@@ -124,6 +127,23 @@ async def test_a_replaced_object_is_read_again_and_stays_the_same_track(shelf: S
     assert (track.size, track.etag) == (stat.size, stat.etag)
     assert track.duration_ms > old["1.mp3"].duration_ms
     assert (await shelf.library.reading.totals()).count == 2
+
+
+async def test_a_replaced_object_that_is_larger_than_the_room_left_is_reported(
+    shelf: Shelf,
+) -> None:
+    await shelf.put("1.mp3", "old")
+    await shelf.run()
+    old = await shelf.tracks()
+    rules = QuotaRules(per_user=Amounts(bytes=old["1.mp3"].size + 9))
+    full = Shelf(
+        replace(shelf.store, quotas=Quotas(rules)), shelf.files, shelf.folder, shelf.connection
+    )
+    await shelf.put("1.mp3", "new", 0.3, "B")
+    assert await full.run() == {"1.mp3": "QUOTA_EXCEEDED"}
+    assert await full.tracks() == old
+    assert await shelf.run() == {}
+    assert (await shelf.tracks())["1.mp3"].title == "new"
 
 
 async def test_a_moved_file_keeps_its_track_with_stars_and_playlists(shelf: Shelf) -> None:
