@@ -12,6 +12,7 @@ from penstock.server.commands.options import setting_option
 from penstock.server.commands.server_key import read_server_key
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.runtime.stores import server_url
+from penstock.server.settings.secure_urls import show_url
 from penstock.server.settings.settings import Settings
 
 HOST = setting_option("host", "Host of the server.")
@@ -77,6 +78,6 @@ def _server_of_page(settings: Settings, *, is_typed: bool) -> str:
         return server_url(settings, settings.host, settings.port)
     address = server_address(named)
     if not is_loopback(urlsplit(address).hostname or ""):
-        words = f"{address} is not on a loopback address: name the server by --host and --port."
-        raise CommandFailed(words, code=ExitCode.USAGE)
+        words = "is not on a loopback address: name the server by --host and --port."
+        raise CommandFailed(f"{show_url(address)} {words}", code=ExitCode.USAGE)
     return address

@@ -10,8 +10,9 @@ import httpx
 from penstock.datastore.logged_errors import describe_error
 from penstock.datastore.scratch_folders import scratch_folder
 from penstock.resolvers.findings import Finding, Findings, Severity, fail, ok, warn
-from penstock.server.commands.client.graphql_client import GraphQLClient
+from penstock.server.commands.client.graphql_client import GraphQLClient, open_client
 from penstock.server.core.command_output import CommandFailed
+from penstock.server.settings.secure_urls import show_url
 
 MOST_SKEW_SECONDS = 30
 TIMEOUT_SECONDS = 10.0
@@ -35,17 +36,23 @@ class RunningServer:
 
 async def check_running_server(server: RunningServer) -> Findings:
     """Check what each client needs; what needs an answer is left out if there is none."""
-    async with httpx.AsyncClient(base_url=server.url, timeout=TIMEOUT_SECONDS) as http:
+    place = show_url(server.url)
+    try:
+        opened = open_client(base_url=server.url, timeout=TIMEOUT_SECONDS)
+    except CommandFailed as error:
+        yield fail("server", f"{error}", "Correct it, or remove the variable.")
+        return
+    async with opened as http:
         try:
             health = await http.get("/healthz")
         except httpx.TransportError as error:
             yield fail(
                 "server",
-                f"{server.url}: {describe_error(error)}.",
+                f"{place}: {describe_error(error)}.",
                 "Is this its address? Does it run?",
             )
             return
-        yield _judge_health(server, health)
+        yield _judge_health(place, health)
         yield _judge_clock(health, time())
         yield await _check_readiness(http)
         if server.origin is not None:
@@ -57,11 +64,11 @@ async def check_running_server(server: RunningServer) -> Findings:
             yield await _check_upload(client)
 
 
-def _judge_health(server: RunningServer, answer: httpx.Response) -> Finding:
+def _judge_health(place: str, answer: httpx.Response) -> Finding:
     if answer.status_code == 200:
-        return ok("server", f"{server.url} answers.")
+        return ok("server", f"{place} answers.")
     advice = "Is this the address of a Penstock server, without a path?"
-    return fail("server", f"{server.url}/healthz answers {answer.status_code}.", advice)
+    return fail("server", f"{place}: /healthz answers {answer.status_code}.", advice)
 
 
 def _judge_clock(answer: httpx.Response, now: float) -> Finding:

@@ -9,8 +9,10 @@ from typing import Any, Self
 
 import httpx
 
+from penstock.datastore.logged_errors import describe_error, reason_of_system
 from penstock.server.commands.client.run_files import open_result
 from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.settings.secure_urls import show_url
 
 TIMEOUT_SECONDS = 60.0
 LONGEST_WAIT = 60
@@ -35,6 +37,16 @@ class AnsweredError(CommandFailed):
         self.error_code = error_code
 
 
+def open_client(**options: Any) -> httpx.AsyncClient:
+    """Open a client, by the proxies of the environment; raises CommandFailed where none can be."""
+    try:
+        return httpx.AsyncClient(**options)
+    except (httpx.InvalidURL, ValueError, ImportError):
+        # The library quotes the URL of the proxy, which may hold a password.
+        words = "The proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names cannot be used."
+        raise CommandFailed(words, code=ExitCode.USAGE) from None
+
+
 class GraphQLClient:
     """A GraphQL client of one server, with one token."""
 
@@ -43,11 +55,9 @@ class GraphQLClient:
         headers = {"authorization": f"Bearer {token}"}
         # Loading the certificates of the system takes a while.
         trusted = httpx.create_ssl_context()
-        self._graphql_client = httpx.AsyncClient(
-            headers=headers, timeout=TIMEOUT_SECONDS, verify=trusted
-        )
+        self._graphql_client = open_client(headers=headers, timeout=TIMEOUT_SECONDS, verify=trusted)
         # Signed URLs need no token, and their hosts must not see it.
-        self._file_client = httpx.AsyncClient(timeout=TIMEOUT_SECONDS, verify=trusted)
+        self._file_client = open_client(timeout=TIMEOUT_SECONDS, verify=trusted)
 
     async def __aenter__(self) -> Self:
         return self
@@ -89,8 +99,8 @@ class GraphQLClient:
             body = None
         if isinstance(body, dict) and ("data" in body or "errors" in body):
             return body
-        words = f"{self._url} answered {answer.status_code}, and not as GraphQL does. {HOW_TO_NAME}"
-        raise CommandFailed(words, code=ExitCode.STORE)
+        words = f"answered {answer.status_code}, and not as GraphQL does. {HOW_TO_NAME}"
+        raise CommandFailed(f"{show_url(self._url)} {words}", code=ExitCode.STORE)
 
     async def subscribe(self, query: str, **variables: Any) -> AsyncIterator[Any]:
         """Yield the values of a subscription's one field, over server-sent events."""
@@ -181,18 +191,21 @@ def check_address(typed: str) -> str:
         is_one = False
     if is_one:
         return typed
-    words = f"{typed} is not an address such as http://127.0.0.1:8000. {HOW_TO_NAME}"
+    words = f"{show_url(typed)} is not an address such as http://127.0.0.1:8000. {HOW_TO_NAME}"
     raise CommandFailed(words, code=ExitCode.USAGE)
 
 
 def _unreachable_server(url: str, error: Exception) -> CommandFailed:
-    place = url.partition("?")[0]
+    place = show_url(url)
     if isinstance(error, httpx.ConnectError) and WITHOUT_TLS in str(error):
         words = f"{place} does not speak TLS: write http://, not https://. {HOW_TO_NAME}"
     elif isinstance(error, httpx.ConnectError):
-        words = f"Cannot connect to {place}: {error}. Does the server run? {HOW_TO_NAME}"
+        reason = reason_of_system(error) or "no connection"
+        words = f"Cannot connect to {place}: {reason}. Does the server run? {HOW_TO_NAME}"
     elif isinstance(error, httpx.TimeoutException):
         words = f"{place} did not answer within {TIMEOUT_SECONDS:.0f} seconds."
+    elif isinstance(error, httpx.HTTPStatusError):
+        words = f"{place} answered {error.response.status_code}."
     else:
-        words = f"{place}: {str(error) or type(error).__name__}"
+        words = f"{place}: {describe_error(error)}"
     return CommandFailed(words, code=ExitCode.STORE)

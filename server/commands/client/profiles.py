@@ -6,6 +6,7 @@ The file is `penstock/config.toml` in the user's folder of configuration, or wha
 """
 
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from pathlib import Path
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.settings.invalid_settings import PREFIX
 
+_TOKEN = re.compile(r"[!-~]+")
 _FIELDS = ("url", "token", "token_file", "group")
 
 
@@ -39,7 +41,8 @@ def read_profile(name: str | None = None, variables: Mapping[str, str] = os.envi
     """Return the chosen profile; an empty one if none is chosen.
 
     Raises CommandFailed for a file that cannot be read or that others can read beside a token,
-    for a profile that is not there, for fields that no profile has, and for an empty token.
+    for a profile that is not there, for fields that no profile has, and for a token that is empty
+    or that no header can carry.
     """
     path = config_path(variables)
     document = _read_document(path)
@@ -57,7 +60,8 @@ def option_or_variable(
 ) -> str | None:
     """Return the value of an option of clients, else that of its variable; None without both.
 
-    Raises CommandFailed for an empty one, without which a script could act as the admin.
+    Raises CommandFailed for an empty one, without which a script could act as the admin, and for a
+    token that no header can carry.
     """
     given, value = f"--{name}", option
     if option is None:
@@ -65,7 +69,19 @@ def option_or_variable(
         value = variables.get(given)
     if value is not None and not value.strip():
         raise _failure(f"{given} is empty.")
+    if name == "token" and value is not None:
+        check_token(value, given)
     return value
+
+
+def check_token(token: str, place: str) -> None:
+    """Check that a header can carry the token: what would send it quotes it otherwise.
+
+    Raises CommandFailed.
+    """
+    if not _TOKEN.fullmatch(token):
+        words = "has a character that no token has, such as a space or the end of a line."
+        raise _failure(f"The token of {place} {words}")
 
 
 def _say_what_is_there(path: Path, chosen: str, profiles: object) -> str:
@@ -97,6 +113,7 @@ def _profile_of(path: Path, name: str, fields: Mapping[str, object]) -> Profile:
     token = texts.get("token")
     if token is not None:
         _check_private(path)
+        check_token(token, f"profile {name!r} in {path}")
     elif "token_file" in texts:
         token = _read_token(path.parent / Path(texts["token_file"]).expanduser())
     return Profile(texts.get("url"), token, texts.get("group"))
@@ -104,12 +121,13 @@ def _profile_of(path: Path, name: str, fields: Mapping[str, object]) -> Profile:
 
 def _read_token(path: Path) -> str:
     try:
-        token = path.read_text(encoding="utf-8").strip()
+        token = path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError as error:
         raise _failure(f"Cannot read the token in {path}: {error.strerror}.") from None
     _check_private(path)
     if not token:
         raise _failure(f"The token in {path} is empty.")
+    check_token(token, str(path))
     return token
 
 

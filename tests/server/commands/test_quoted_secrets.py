@@ -1,12 +1,16 @@
 """Commands show no secret that libraries quote, and none that a URL or a token holds."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import httpx
 import pytest
 
 from penstock.server.command_line import run
+from penstock.server.commands.client.graphql_client import GraphQLClient
+from penstock.server.core.command_output import CommandFailed
 from tests.server.commands.doctor_report import examine, isolate
 from tests.support.stores import NOBODY, REGION
 
@@ -53,4 +57,104 @@ def test_an_unexpected_failure_of_a_library_is_named_without_its_words(
     assert run(["schema", "--debug"]) == 1
     said = capsys.readouterr().err
     assert "in fail" in said
+    assert SECRET not in said
+
+
+UNSENDABLE: Final = [f"{SECRET}{odd}other" for odd in ("\n", "\r", " ", "é", "\x01")]
+NO_HEADER: Final = "has a character that no token has, such as a space or the end of a line.\n"
+
+
+@pytest.mark.parametrize("command", [("groups", "list"), ("query", "f"), ("doctor",)])
+@pytest.mark.parametrize("token", UNSENDABLE)
+def test_a_token_that_no_header_can_carry_is_refused_by_its_place_before_anything_is_sent(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    token: str,
+    command: tuple[str, ...],
+) -> None:
+    (tmp_path / "f").write_text("{ __typename }")
+    (tmp_path / "token").write_text(f"{token}\n{token}\n")
+    (tmp_path / "token").chmod(0o600)
+    fields = json.dumps(token)
+    config = tmp_path / "config.toml"
+    config.write_text(f'[profiles.a]\ntoken = {fields}\n[profiles.b]\ntoken_file = "token"\n')
+    config.chmod(0o600)
+    monkeypatch.setenv("PENSTOCK_CONFIG", str(config))
+    ask = [*command, "--url", NOBODY]
+    if command == ("doctor",):
+        given = [("PENSTOCK_TOKEN", {"PENSTOCK_TOKEN": token}, ask)]
+    else:
+        given = [
+            ("--token", {}, [*ask, "--token", token]),
+            ("PENSTOCK_TOKEN", {"PENSTOCK_TOKEN": token}, ask),
+            (f"profile 'a' in {config}", {}, [*ask, "--profile", "a"]),
+            (f"{tmp_path}/token", {}, [*ask, "--profile", "b"]),
+        ]
+    for place, variables, arguments in given:
+        with monkeypatch.context() as changed:
+            for name, value in variables.items():
+                changed.setenv(name, value)
+            assert run(arguments) == 2
+        assert capsys.readouterr() == ("", f"penstock: The token of {place} {NO_HEADER}")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "code"),
+    [
+        (
+            f"{NOBODY}/?key={SECRET}",
+            "9/?(hidden): Connection refused.",
+            3,
+        ),
+        (f"http://me:{SECRET}@127.0.0.1:9", "http://(hidden)@127.0.0.1:9/graphql", 3),
+        (f"me:{SECRET}@127.0.0.1", "penstock: (hidden) is not an address", 2),
+        (f"ftp://host/?key={SECRET}", "penstock: ftp://host/?(hidden) is not an address", 2),
+    ],
+)
+def test_the_query_and_the_password_of_an_address_are_not_shown(
+    capsys: pytest.CaptureFixture[str], url: str, shown: str, code: int
+) -> None:
+    assert run(["groups", "list", "--url", url, "--token", "t"]) == code
+    said = capsys.readouterr()
+    assert shown in said.err
+    assert SECRET not in f"{said}"
+    run(["doctor", "--url", url, "--token", "t"])
+    said = capsys.readouterr()
+    assert "(hidden)" in f"{said}"
+    assert SECRET not in f"{said}"
+
+
+async def test_an_answer_that_is_no_graphql_shows_no_query() -> None:
+    client = GraphQLClient(f"http://server/?key={SECRET}", "token")
+    transport = httpx.MockTransport(lambda _request: httpx.Response(405))
+    async with client:
+        client._graphql_client = httpx.AsyncClient(transport=transport)
+        with pytest.raises(CommandFailed) as failed:
+            await client.execute("{ __typename }")
+    assert str(failed.value).startswith("http://server/?(hidden) answered 405, and not as GraphQL")
+
+
+async def test_a_download_that_is_refused_shows_no_signature(tmp_path: Path) -> None:
+    client = GraphQLClient("http://server", "token")
+    transport = httpx.MockTransport(lambda _request: httpx.Response(403))
+    async with client:
+        client._file_client = httpx.AsyncClient(transport=transport)
+        with pytest.raises(CommandFailed) as failed:
+            await client.download(f"https://files/a?X-Amz-Signature={SECRET}", tmp_path / "a")
+    assert str(failed.value) == "https://files/a?(hidden) answered 403."
+
+
+@pytest.mark.parametrize("proxy", [f"http://u:{SECRET}@127.0.0.1:9:x", f"odd://u:{SECRET}@host"])
+def test_the_password_of_a_proxy_that_cannot_be_used_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], proxy: str
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    ask = ["--url", "http://10.0.0.1:9", "--token", "t"]
+    words = "The proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names cannot be used."
+    assert run(["groups", "list", *ask]) == 2
+    assert capsys.readouterr().err == f"penstock: {words}\n"
+    assert run(["doctor", *ask]) == 3
+    said = capsys.readouterr().out
+    assert words in said
     assert SECRET not in said
