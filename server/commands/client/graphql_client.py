@@ -130,7 +130,7 @@ class GraphQLClient:
                     headers=headers,
                 )
         except httpx.TransportError as error:
-            raise _unreachable_server(form["url"], error) from None
+            raise _unreachable_server(_place_of_files(form["url"]), error) from None
         if answer.is_error:
             raise CommandFailed(f"The upload was refused with {answer.status_code}.")
 
@@ -143,7 +143,7 @@ class GraphQLClient:
                     async for chunk in answer.aiter_bytes():
                         file.write(chunk)
         except httpx.HTTPError as error:
-            raise _unreachable_server(url, error) from None
+            raise _unreachable_server(_place_of_files(url), error) from None
 
 
 def _wait_of(answer: Any) -> int | None:
@@ -193,6 +193,12 @@ def check_address(typed: str) -> str:
         return typed
     words = f"{show_url(typed)} is not an address such as http://127.0.0.1:8000. {HOW_TO_NAME}"
     raise CommandFailed(words, code=ExitCode.USAGE)
+
+
+def _place_of_files(url: str) -> str:
+    """Return where a file is, without its path: that of the server's own files is a signature."""
+    place = httpx.URL(url)
+    return f"{place.scheme}://{place.netloc.decode()}"
 
 
 def _unreachable_server(url: str, error: Exception) -> CommandFailed:

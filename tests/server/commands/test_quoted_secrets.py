@@ -135,14 +135,26 @@ async def test_an_answer_that_is_no_graphql_shows_no_query() -> None:
     assert str(failed.value).startswith("http://server/?(hidden) answered 405, and not as GraphQL")
 
 
-async def test_a_download_that_is_refused_shows_no_signature(tmp_path: Path) -> None:
+SIGNED: Final = [f"https://files/a?X-Amz-Signature={SECRET}", f"https://files/files/{SECRET}"]
+
+
+@pytest.mark.parametrize("url", SIGNED)
+async def test_a_file_that_is_not_sent_or_received_shows_no_signature(
+    tmp_path: Path, url: str
+) -> None:
     client = GraphQLClient("http://server", "token")
     transport = httpx.MockTransport(lambda _request: httpx.Response(403))
     async with client:
         client._file_client = httpx.AsyncClient(transport=transport)
         with pytest.raises(CommandFailed) as failed:
-            await client.download(f"https://files/a?X-Amz-Signature={SECRET}", tmp_path / "a")
-    assert str(failed.value) == "https://files/a?(hidden) answered 403."
+            await client.download(url, tmp_path / "a")
+        assert str(failed.value) == "https://files answered 403."
+        (tmp_path / "b").write_text("1")
+        form = {"url": url.replace("files", "127.0.0.1:9", 1), "method": "POST"}
+        client._file_client = httpx.AsyncClient()
+        with pytest.raises(CommandFailed) as failed:
+            await client.upload({**form, "fields": [], "headers": []}, tmp_path / "b")
+        assert str(failed.value).startswith("Cannot connect to https://127.0.0.1:9: ")
 
 
 @pytest.mark.parametrize("proxy", [f"http://u:{SECRET}@127.0.0.1:9:x", f"odd://u:{SECRET}@host"])
