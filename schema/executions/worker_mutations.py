@@ -52,7 +52,10 @@ class ExecutionProgressInput:
 @strawberry.input(description="The execution to claim, and the worker that claims it.")
 class ClaimExecutionInput:
     id: strawberry.ID = id_field("execution")
-    worker: str = strawberry.field(description="The name of the worker, to be shown to people.")
+    worker: str = strawberry.field(
+        description="The name of the worker, to be shown to people. It has no colon with a space "
+        "behind it."
+    )
 
 
 @strawberry.input(description="The heartbeat of a worker for an execution that it has claimed.")
@@ -128,7 +131,8 @@ class ExecutionWorkerMutation:
     @strawberry.mutation(
         graphql_type=CompleteExecutionResult,
         description="Report that an execution succeeded, once its output and its rejected rows "
-        "have been uploaded.",
+        "have been uploaded. With more failed rows than `maxFailedRows`, or with rows of which "
+        "none succeeded, it has failed, and `failExecution` reports it.",
     )
     @staticmethod
     async def complete_execution(
