@@ -19,6 +19,7 @@ from penstock.server.core.command_output import (
     stop_at_closed_pipe,
 )
 from penstock.server.core.help_format import HelpFormat
+from penstock.server.core.library_records import hide_words_of_libraries
 from penstock.server.settings.invalid_settings import InvalidSettings
 
 EPILOGUE = """\
@@ -158,6 +159,7 @@ def main(*, ignores_interrupts: bool = False) -> None:
 
     In the background of a script it ignores interrupts, but as `serve` and as `worker`.
     """
+    hide_words_of_libraries()
     if logs_are_json():
         # Few commands need logs, and loading them takes longer than a short command.
         from penstock.server.telemetry.logs import configure_logging  # noqa: PLC0415

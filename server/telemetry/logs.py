@@ -17,6 +17,7 @@ from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 from penstock.datastore.logged_errors import format_traceback
 from penstock.server.core.command_output import CONTROLS, shown_on_terminal
+from penstock.server.core.library_records import hide_words_of_libraries, is_of_library
 
 OPERATIONS: Final = "penstock.operations"
 """The name of the logger of operations."""
@@ -38,6 +39,8 @@ _QUIET = (
     "uvicorn.error",
 )
 
+_extra_facts: Final = structlog.stdlib.ExtraAdder()
+
 _FAULTS_OF_CLIENTS: Final = frozenset(
     {
         "Invalid UTF-8 sequence received from client.",
@@ -53,7 +56,7 @@ def configure_logging(form: Literal["text", "json"]) -> None:
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
-        structlog.stdlib.ExtraAdder(),
+        _add_facts,
         _drop_coloured_text,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
@@ -69,8 +72,8 @@ def configure_logging(form: Literal["text", "json"]) -> None:
     )
     root = logging.getLogger()
     root.handlers = [handler]
-    if form == "json":
-        _log_what_python_prints()
+    hide_words_of_libraries()
+    _log_what_python_prints()
     root.setLevel(logging.INFO)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -87,6 +90,12 @@ def configure_logging(form: Literal["text", "json"]) -> None:
 
 def _is_fault_of_server(record: logging.LogRecord) -> bool:
     return record.msg not in _FAULTS_OF_CLIENTS
+
+
+def _add_facts(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """Add the facts that a record has beside its words, but those of libraries."""
+    record = event.get("_record")
+    return event if record and is_of_library(record.name) else _extra_facts(logger, method, event)
 
 
 def _drop_coloured_text(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
@@ -115,8 +124,7 @@ def _format_traceback(exc_info: ExcInfo) -> str:
 
 
 def _log_what_python_prints() -> None:
-    """Log warnings and exceptions that nobody handles, which Python would print as text."""
-    logging.captureWarnings(True)
+    """Log exceptions that nobody handles, which Python would print with all their words."""
     logger = logging.getLogger("penstock")
     sys.excepthook = lambda kind, error, trace: (
         logger.info("interrupted")

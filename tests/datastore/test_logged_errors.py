@@ -1,7 +1,6 @@
 """Logs show errors without the values that were read."""
 
 import json
-import socket
 from collections.abc import Callable
 from decimal import Decimal
 from enum import StrEnum
@@ -24,6 +23,7 @@ from botocore.exceptions import (
 
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.logged_errors import describe_error, format_traceback
+from tests.support.stores import NOBODY
 
 ROWS: dict[str, int] = {}
 SECRET = "s3cret 'of' \"a\" row"
@@ -109,10 +109,8 @@ def test_the_words_of_a_library_are_left_out(error: Exception, words: str) -> No
 
 @pytest.mark.parametrize("get", [httpx.get, requests.get])
 def test_an_error_of_a_library_says_what_the_system_said(get: Callable[[str], object]) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        refusing = f"http://127.0.0.1:{taken.getsockname()[1]}/?key=s3cret"
-        error = caught(lambda: get(refusing))
+    refusing = f"{NOBODY}/?key=s3cret"
+    error = caught(lambda: get(refusing))
     assert describe_error(error) == f"{type(error).__name__}: Connection refused"
     assert "s3cret" not in format_traceback(error)
     unknown = caught(lambda: get("http://s3cret.invalid/"))

@@ -231,6 +231,6 @@ raise RuntimeError("at the end")
     )
     warning, thread, last = log_events(ended.stderr)
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert "odd" in str(warning["event"])
+    assert warning["event"] == "a warning of Python: UserWarning (<string>, line 5)"
     assert "in a thread" in str(thread["exception"])
     assert "at the end" in str(last["exception"])

@@ -1,6 +1,9 @@
 """Commands show no secret that libraries quote, and none that a URL or a token holds."""
 
 import json
+import logging
+import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -8,7 +11,7 @@ from typing import Final
 import httpx
 import pytest
 
-from penstock.server.command_line import run
+from penstock.server.command_line import main, run
 from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.core.command_output import CommandFailed
 from tests.server.commands.doctor_report import examine, isolate
@@ -170,3 +173,29 @@ def test_the_password_of_a_proxy_that_cannot_be_used_is_not_shown(
     said = capsys.readouterr().out
     assert words in said
     assert SECRET not in said
+
+
+def test_a_command_prints_no_value_that_a_library_logs_or_warns_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def log_secrets(_tokens: object) -> int:
+        logging.getLogger("aiohttp.client").warning(f"a header {SECRET}")
+        logging.getLogger("aiohttp.client").warning("a header %s", SECRET)
+        warnings.warn(SECRET, stacklevel=1)
+        return 0
+
+    factory, show_warning = logging.getLogRecordFactory(), warnings.showwarning
+    # Where nothing configures logging, as in commands, records go to the last resort.
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setattr("penstock.server.command_line.run", log_secrets)
+    monkeypatch.setattr(sys, "argv", ["penstock", "--version"])
+    try:
+        with warnings.catch_warnings(action="always"), pytest.raises(SystemExit):
+            main()
+    finally:
+        logging.setLogRecordFactory(factory)
+        warnings.showwarning = show_warning
+    hidden, filled, warned = capsys.readouterr().err.splitlines()
+    assert hidden.startswith("the library reports something; its words may hold secrets (test_")
+    assert filled == "a header (hidden)"
+    assert warned.startswith("a warning of Python: UserWarning (")

@@ -4,11 +4,17 @@ import json
 import logging
 import re
 import sys
+import threading
+import warnings
 from collections.abc import Iterator
-from typing import Final
+from io import StringIO
+from typing import Final, Literal
 
 import pytest
+import requests
 import structlog
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from penstock.server.telemetry.logs import EventLog, configure_logging
 
@@ -19,8 +25,13 @@ CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]")
 def restore_logging() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers, root.level
+    factory, show_warning = logging.getLogRecordFactory(), warnings.showwarning
+    hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     yield
     root.handlers, root.level = handlers, level
+    logging.setLogRecordFactory(factory)
+    warnings.showwarning = show_warning
+    sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
     structlog.reset_defaults()
 
 
@@ -113,3 +124,151 @@ def test_libraries_stay_quiet_below_a_warning(capsys: pytest.CaptureFixture[str]
     logging.getLogger("botocore").info("a request")
     logging.getLogger("httpx").info("another")
     assert capsys.readouterr().err == ""
+
+
+SECRET: Final = "s3cr3tVALUE"
+FORMS: Final = ["text", "json"]
+LIBRARIES: Final = (
+    "aiobotocore.httpsession",
+    "aiohttp.client",
+    "asyncio",
+    "botocore.hooks",
+    "distributed.core",
+    "httpx",
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+    "requests",
+    "root",
+    "urllib3.connectionpool",
+)
+HIDING: Final = "the library reports something; its words may hold secrets ("
+
+
+def log_secrets(logger: logging.Logger) -> None:
+    """Log a secret in each way in which libraries log."""
+    logger.warning(f"Header {SECRET} is malformed")
+    logger.warning("Header " + SECRET)
+    logger.warning("Header %s is malformed, %d of %s", SECRET, 3, "spans")
+    logger.warning("Header %(name)s of %(count)d", {"name": SECRET, "count": 2})
+    logger.warning("%d headers", SECRET)
+    logger.warning("Failed: %s", requests.ConnectionError(SECRET))
+    logger.warning(ValueError(SECRET))
+    logger.warning("Header", extra={"header": SECRET, "request_id": SECRET})
+    try:
+        raise requests.ConnectionError(SECRET)
+    except requests.ConnectionError:
+        logger.exception("Retrying (%r) in %.2fs", SECRET, 1.5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_record_of_a_library_has_no_value(
+    capsys: pytest.CaptureFixture[str], form: Literal["text", "json"], name: str
+) -> None:
+    configure_logging(form)
+    logger = logging.getLogger(name)
+    level, logger.disabled = logger.level, False
+    logger.setLevel(logging.WARNING)
+    log_secrets(logger)
+    logger.setLevel(level)
+    shown = capsys.readouterr().err
+    assert SECRET not in shown
+    assert shown.count(HIDING) == 4
+    assert "Header (hidden) is malformed, 3 of spans" in shown
+    assert "Header (hidden) of 2" in shown
+    assert "Failed: ConnectionError" in shown
+    assert f"{HIDING}ValueError, test_logs.py, line " in shown
+    assert "Retrying ('(hidden)') in 1.50s" in shown
+    assert "in log_secrets" in shown
+    assert shown.count(name) >= 9
+    if form == "json":
+        lines = [json.loads(line) for line in shown.splitlines()]
+        assert [line["level"] for line in lines] == ["warning"] * 8 + ["error"]
+        assert lines[-1]["exception"].endswith("\nConnectionError")
+        assert "request_id" not in lines[7]
+
+
+def test_a_handler_of_a_library_gets_no_value_either() -> None:
+    configure_logging("text")
+    logger, stream = logging.getLogger("distributed.handled"), StringIO()
+    handler = logging.StreamHandler(stream)
+    logger.propagate = False
+    logger.addHandler(handler)
+    log_secrets(logger)
+    logger.removeHandler(handler)
+    assert SECRET not in stream.getvalue()
+    assert stream.getvalue().endswith("\nConnectionError\n")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_opentelemetry_says_of_a_failed_export_has_no_header_and_no_query(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    form: Literal["text", "json"],
+) -> None:
+    configure_logging(form)
+    endpoint = f"http://127.0.0.1:9/?key={SECRET}"
+    span = TracerProvider(shutdown_on_exit=False).get_tracer("a").start_span("a")
+    assert isinstance(span, ReadableSpan)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"authorization: Bearer {SECRET}")
+    odd = {"authorization": f"Bearer {SECRET}\u2028"}
+    for headers in (None, odd):
+        exporter = OTLPSpanExporter(endpoint=endpoint, headers=headers)
+        # It gives up at its first pause.
+        monkeypatch.setattr(exporter._client._shutdown_event, "wait", lambda _seconds: True)
+        exporter.export([span])
+    shown = capsys.readouterr().err
+    assert "Header format invalid!" in shown
+    assert "Transient error ConnectionError: Connection refused encountered" in shown
+    assert "Failed to export spans batch code: None, reason: UnicodeEncodeError" in shown
+    assert "opentelemetry.exporter" in shown
+    assert SECRET not in shown
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_warning_of_python_is_named_without_its_words(
+    capsys: pytest.CaptureFixture[str], form: Literal["text", "json"]
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        configure_logging(form)
+        warnings.warn(f"a request to {SECRET}", RuntimeWarning, stacklevel=1)
+    shown = capsys.readouterr().err
+    assert "a warning of Python: RuntimeWarning (" in shown
+    assert "test_logs.py" in shown
+    assert SECRET not in shown
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_failure_of_a_thread_is_logged_without_values(
+    capsys: pytest.CaptureFixture[str], form: Literal["text", "json"]
+) -> None:
+    configure_logging(form)
+    thread = threading.Thread(target=int, args=(SECRET,))
+    thread.start()
+    thread.join()
+    shown = capsys.readouterr().err
+    assert "unhandled exception in a thread" in shown
+    assert "ValueError" in shown
+    assert SECRET not in shown
+
+
+def test_records_of_penstock_and_of_uvicorn_keep_their_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logging("json")
+    logging.getLogger("penstock.a").warning("the table %s", "T", extra={"job": "J"})
+    logging.getLogger("uvicorn.error").error("on %s", "http://a")
+    own, uvicorn = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (own["event"], own["job"]) == ("the table T", "J")
+    assert uvicorn["event"] == "on http://a"
+
+
+def test_a_state_of_http_in_a_record_of_a_library_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logging("json")
+    logging.getLogger("opentelemetry.a").error(
+        "Failed to export %s batch code: %s, reason: %s", "spans", 502, "Bad Gateway"
+    )
+    told = json.loads(capsys.readouterr().err)
+    assert told["event"] == "Failed to export spans batch code: 502, reason: Bad Gateway"
