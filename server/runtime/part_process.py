@@ -16,6 +16,7 @@ from penstock.datastore.datasets.csv import read_table
 from penstock.datastore.datasets.indexed_rows import IndexedRows
 from penstock.datastore.executions.plans.programs import compile_program
 from penstock.datastore.executions.workers.row_engine import STEP_BYTES
+from penstock.datastore.logged_errors import format_traceback
 from penstock.datastore.records import DatasetContent
 from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.csv_parts import RecordPart, transform_blocks
@@ -117,8 +118,13 @@ def _send(results: BinaryIO, step: PartStep) -> None:
 
 
 def main() -> None:
-    with suppress(BrokenPipeError):
-        transform_parts(sys.stdin.buffer, _take_output())
+    try:
+        with suppress(BrokenPipeError):
+            transform_parts(sys.stdin.buffer, _take_output())
+    except Exception as error:
+        # Python would print the words of the error, which may quote a cell.
+        sys.stderr.write(format_traceback(error))
+        sys.exit(1)
 
 
 if __name__ == "__main__":
