@@ -214,4 +214,6 @@ def _error_text(error: ClientError) -> str:
         for position, reason in enumerate(cancellation_reasons(error))
         if reason["Code"] != "None"
     ]
-    return "; ".join([_error_field(error, "Message"), *reasons])
+    # Below its first line, AWS repeats the request with the token of its session.
+    message = _error_field(error, "Message").partition("\n")[0]
+    return "; ".join([message, *reasons])

@@ -159,3 +159,12 @@ def test_an_invalid_operation_is_named_in_the_refusal() -> None:
         "TransactWriteItems was refused with TransactionCanceledException: "
         "cancelled; 1: ValidationError wrong type"
     )
+
+
+def test_a_refused_signature_is_told_without_the_request_that_aws_repeats() -> None:
+    told = "The request signature we calculated does not match the signature you provided."
+    repeated = f"{told}\n\nThe Canonical String should have been\n'x-amz-security-token:s3cret'"
+    refused = port_error(failure("InvalidSignatureException", message=repeated))
+    assert str(refused) == (
+        f"TransactWriteItems was refused with InvalidSignatureException: {told}"
+    )
