@@ -2,7 +2,11 @@
 
 import asyncio
 import gc
+import logging
 import os
+import sys
+import threading
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -138,3 +142,14 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
 def ask(store: Store) -> Ask:
     """Send a document to the store of the test: `await ask(document, variables, caller)`."""
     return Ask(store)
+
+
+@pytest.fixture(autouse=True)
+def keep_log_hooks() -> Iterator[None]:
+    """Take back what commands and servers set for their process: pytest has hooks of its own."""
+    factory, show_warning = logging.getLogRecordFactory(), warnings.showwarning
+    hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
+    yield
+    logging.setLogRecordFactory(factory)
+    warnings.showwarning = show_warning
+    sys.excepthook, sys.unraisablehook, threading.excepthook = hooks

@@ -184,17 +184,12 @@ def test_a_command_prints_no_value_that_a_library_logs_or_warns_of(
         warnings.warn(SECRET, stacklevel=1)
         return 0
 
-    factory, show_warning = logging.getLogRecordFactory(), warnings.showwarning
     # Where nothing configures logging, as in commands, records go to the last resort.
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.setattr("penstock.server.command_line.run", log_secrets)
     monkeypatch.setattr(sys, "argv", ["penstock", "--version"])
-    try:
-        with warnings.catch_warnings(action="always"), pytest.raises(SystemExit):
-            main()
-    finally:
-        logging.setLogRecordFactory(factory)
-        warnings.showwarning = show_warning
+    with warnings.catch_warnings(action="always"), pytest.raises(SystemExit):
+        main()
     hidden, filled, warned = capsys.readouterr().err.splitlines()
     assert hidden.startswith("the library reports something; its words may hold secrets (test_")
     assert filled == "a header (hidden)"

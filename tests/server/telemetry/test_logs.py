@@ -25,13 +25,8 @@ CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]")
 def restore_logging() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers, root.level
-    factory, show_warning = logging.getLogRecordFactory(), warnings.showwarning
-    hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     yield
     root.handlers, root.level = handlers, level
-    logging.setLogRecordFactory(factory)
-    warnings.showwarning = show_warning
-    sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
     structlog.reset_defaults()
 
 
