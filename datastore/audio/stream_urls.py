@@ -49,6 +49,13 @@ class StreamSigner:
             await sleep(0)
         return found
 
+    async def require_connection(self, track: Audio) -> None:
+        """Raise IllegalState if the connection of a track is gone."""
+        if track.connection_id is not None:
+            (found,) = await self.sources.connections.many([track.connection_id])
+            if isinstance(found, NotFound):
+                raise _no_connection_error()
+
     async def sign_streams(
         self, wanted: Sequence[tuple[Audio, bool]], duration_ms: int = 0
     ) -> list[Download | PenstockError]:
@@ -86,8 +93,7 @@ class StreamSigner:
                 return await terms.presign(self.sources.files)
             connection = connections[track.connection_id]
             if isinstance(connection, NotFound):
-                words = "The connection that this audio was registered by is gone."
-                return IllegalState(words, "NO_CONNECTION")
+                return _no_connection_error()
             async with self.sources.open_connection(connection) as source:
                 return await terms.presign(source)
         except PenstockError as error:
@@ -96,6 +102,11 @@ class StreamSigner:
     @property
     def _user(self) -> str:
         return self.access.caller.user_id
+
+
+def _no_connection_error() -> IllegalState:
+    words = "The connection that this audio was registered by is gone."
+    return IllegalState(words, "NO_CONNECTION")
 
 
 class _StreamTerms(NamedTuple):

@@ -60,11 +60,14 @@ class ConvertedStreams:
         """Sign a GET of a track as it is, or of its converted copy, which is made if need be.
 
         A call that is cut off leaves the conversion running, and the next one waits for it. Raises
-        IllegalState if the server converts nothing, or cannot convert this file, RateLimited before
-        a conversion begins or waits, and Unavailable if too many wait.
+        IllegalState if the server converts nothing or cannot convert this file, and if the track's
+        connection is gone, RateLimited before a conversion begins or waits, and Unavailable if too
+        many wait.
         """
+        signer = StreamSigner(self.access, self.sources)
         if conversion is None:
-            return await StreamSigner(self.access, self.sources).sign_stream(track)
+            return await signer.sign_stream(track)
+        await signer.require_connection(track)
         name, files = converted_key(self._user, _name_of(track, conversion)), self.sources.files
         key = await self._copies.find(name)
         if key is None:

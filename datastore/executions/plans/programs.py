@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import parse_group_path
+from penstock.datastore.text import invisible_character_problem
 from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.plan import TransformPlan
 from penstock.transform.program import Program
@@ -15,7 +16,14 @@ def compile_program(plan: TransformPlan, data: Mapping[str, KeyedRows]) -> Progr
 
 
 def _parse_group(text: str) -> str:
+    """Parse the group of a row, which need not be there: its names are held to those of new ones.
+
+    Raises ValueError.
+    """
     try:
-        return parse_group_path(text)
+        path = parse_group_path(text)
     except BadArgument as error:
         raise ValueError(error.message) from None
+    if problem := invisible_character_problem(path):
+        raise ValueError(f"The group path {problem}.")
+    return path

@@ -219,6 +219,8 @@ async def test_rows_that_cannot_be_kept_are_rejected_one_by_one(ask: Ask) -> Non
         {"plant": TX, "meter": 1},
         meter("/USA/TX", "2025-01-01", 1),
         meter("usa", "2025-01-01", 1),
+        meter(f"{TX}\u200b", "2025-01-01", 1),
+        meter("/usa/\u202ext", "2025-01-01", 1),
     )
     problems = [
         (one["row"], one["column"], one["code"]) for one in execution["results"]["problems"]
@@ -228,6 +230,8 @@ async def test_rows_that_cannot_be_kept_are_rejected_one_by_one(ask: Ask) -> Non
         (2, "plant", "ROW_WITHOUT_KEY"),
         (3, "month", "NULL_OPERAND"),
         (5, "plant", "GROUP_OUT_OF_REACH"),
+        (6, "plant", "GROUP_OUT_OF_REACH"),
+        (7, "plant", "GROUP_OUT_OF_REACH"),
     ]
     assert await read_energy(ask, pipeline) == {f"{TX} 2025-01": "1.5"}
 

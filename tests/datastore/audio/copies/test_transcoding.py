@@ -178,6 +178,18 @@ async def test_a_copy_is_made_once_and_swept_some_days_after_its_last_use(
 
 
 @on_sqlite
+async def test_a_copy_is_not_played_once_its_connection_is_gone(store: Store) -> None:
+    track, counted = await track_of(store), CountedTranscoder()
+    converting = streams(store, counted)
+    await converting.sign(track, OPUS)
+    gone = structs.replace(track, connection_id="01a1fd33-4531-77f0-8555-cdb912a93fef")
+    before = await contents(store.table)
+    for conversion in (None, OPUS):
+        with pytest.raises(IllegalState, match="connection that this audio was registered by is"):
+            await converting.sign(gone, conversion)
+    assert (counted.made, await contents(store.table)) == (1, before)
+
+
 async def test_calls_that_meet_wait_for_one_conversion(store: Store) -> None:
     track, counted = await track_of(store), CountedTranscoder()
     counted.may_end.clear()
