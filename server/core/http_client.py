@@ -2,13 +2,16 @@
 
 import re
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
 from typing import Any, Final
 
 import httpx
+
+from penstock.server.core.command_output import CommandFailed, ExitCode
 
 MAX_INTERIM: Final = 3
 """The most answers of status 1xx before an answer."""
@@ -29,11 +32,24 @@ class AnswerTooSlow(httpx.TransportError):
 def open_http_client(**options: Any) -> httpx.AsyncClient:
     """Open a client that follows no redirect and keeps no cookies.
 
-    A jar keeps as many as answers set, in memory and in each request.
+    A jar keeps as many as answers set, in memory and in each request. Raises CommandFailed if a
+    proxy of the environment cannot be used.
     """
-    return httpx.AsyncClient(
-        cookies=_no_cookies(), verify=_trust_authorities(), follow_redirects=False, **options
-    )
+    with checked_proxies():
+        return httpx.AsyncClient(
+            cookies=_no_cookies(), verify=_trust_authorities(), follow_redirects=False, **options
+        )
+
+
+@contextmanager
+def checked_proxies() -> Iterator[None]:
+    """Raise CommandFailed where a client cannot be opened by the proxies of the environment."""
+    try:
+        yield
+    except (httpx.InvalidURL, ValueError, ImportError):
+        # The library quotes the URL of the proxy, which may hold a password.
+        words = "The proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names cannot be used."
+        raise CommandFailed(words, code=ExitCode.USAGE) from None
 
 
 def open_blocking_client(**options: Any) -> httpx.Client:

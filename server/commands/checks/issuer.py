@@ -15,6 +15,7 @@ from penstock.server.auth.jwks import (
     keys_url,
     pick_key,
 )
+from penstock.server.core.command_output import CommandFailed
 from penstock.server.core.http_client import open_http_client
 from penstock.server.settings.secure_urls import show_url
 from penstock.server.settings.settings import Settings
@@ -34,6 +35,8 @@ async def check_issuer(settings: Settings) -> Findings:
         yield _judge_keys(keys, settings.algorithms)
     except FetchFailed as error:
         yield fail("issuer", f"{error}.", advice)
+    except CommandFailed as error:
+        yield fail("issuer", str(error), advice)
     except TimeoutError:
         yield fail("issuer", f"It did not answer within {FETCH_SECONDS} s.", advice)
 

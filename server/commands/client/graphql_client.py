@@ -12,6 +12,7 @@ import httpx
 from penstock.datastore.logged_errors import describe_error, reason_of_system
 from penstock.server.commands.client.run_files import open_result
 from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.core.http_client import checked_proxies
 from penstock.server.settings.secure_urls import show_url
 
 TIMEOUT_SECONDS = 60.0
@@ -38,13 +39,9 @@ class AnsweredError(CommandFailed):
 
 
 def open_client(**options: Any) -> httpx.AsyncClient:
-    """Open a client, by the proxies of the environment; raises CommandFailed where none can be."""
-    try:
+    """Open a client; raises CommandFailed if a proxy of the environment cannot be used."""
+    with checked_proxies():
         return httpx.AsyncClient(**options)
-    except (httpx.InvalidURL, ValueError, ImportError):
-        # The library quotes the URL of the proxy, which may hold a password.
-        words = "The proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names cannot be used."
-        raise CommandFailed(words, code=ExitCode.USAGE) from None
 
 
 class GraphQLClient:

@@ -14,10 +14,12 @@ import pytest
 from penstock.server.command_line import main, run
 from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.core.command_output import CommandFailed
+from penstock.server.core.http_client import open_http_client
 from tests.server.commands.doctor_report import examine, isolate
 from tests.support.stores import NOBODY, REGION
 
 SECRET: Final = "s3cr3tVALUE"
+BAD_PROXY: Final = "The proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names cannot be used."
 
 
 @pytest.fixture(autouse=True)
@@ -166,12 +168,11 @@ def test_the_password_of_a_proxy_that_cannot_be_used_is_not_shown(
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", proxy)
     ask = ["--url", "http://10.0.0.1:9", "--token", "t"]
-    words = "The proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names cannot be used."
     assert run(["groups", "list", *ask]) == 2
-    assert capsys.readouterr().err == f"penstock: {words}\n"
+    assert capsys.readouterr().err == f"penstock: {BAD_PROXY}\n"
     assert run(["doctor", *ask]) == 3
     said = capsys.readouterr().out
-    assert words in said
+    assert BAD_PROXY in said
     assert SECRET not in said
 
 
@@ -194,3 +195,18 @@ def test_a_command_prints_no_value_that_a_library_logs_or_warns_of(
     assert hidden.startswith("the library reports something; its words may hold secrets (test_")
     assert filled == "a header (hidden)"
     assert warned.startswith("a warning of Python: UserWarning (")
+
+
+@pytest.mark.parametrize("proxy", [f"http://u:{SECRET}@127.0.0.1:9:x", f"odd://u:{SECRET}@host"])
+async def test_a_server_and_doctor_name_a_proxy_that_cannot_be_used_without_its_url(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], proxy: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.setenv("PENSTOCK_ISSUER", "https://issuer.invalid")
+    monkeypatch.setenv("PENSTOCK_AUDIENCE", "penstock")
+    report = await examine(capsys)
+    assert report["issuer"].startswith(f"{BAD_PROXY} Check PENSTOCK_ISSUER")
+    assert SECRET not in str(report.data)
+    with pytest.raises(CommandFailed) as failed:
+        open_http_client()
+    assert str(failed.value) == BAD_PROXY

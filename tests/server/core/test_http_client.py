@@ -14,7 +14,6 @@ from tests.server.auth.fake_issuer import open_issuer
 
 SERVER = Path(__file__).parents[3] / "server"
 OWN_SERVER = {
-    "commands/checks/running_server.py": "asks the operator's own server",
     "commands/client/graphql_client.py": "asks the server that its user names",
 }
 
