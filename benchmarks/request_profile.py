@@ -48,7 +48,7 @@ _AREAS: Final = (
     ("caller", ("server/auth/",)),
     ("limits and rates", ("schema/engine/limits", "schema/engine/cost", "cachetools/",
                           "schema/engine/document_walk", "server/edge/rate_limit",
-                          "server/edge/deadline")),
+                          "server/core/deadline")),
     ("execution", ("graphql_jit/", "<plan>", "graphql/", "schema/engine/engine")),
     ("connection, answers as JSON", ("uvicorn/", "asyncio/", "server/connections/",
                                      "server/edge/response")),

@@ -13,8 +13,9 @@ from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import NotAuthenticated
 from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import default_group_from
-from penstock.server.auth.shared_reads import LookUpTimes, SharedReads, known_within
+from penstock.server.auth.shared_reads import LookUpTimes, SharedReads, late_error
 from penstock.server.auth.tokens import Authentication, Authenticator, bearer_token
+from penstock.server.core.deadline import Deadline
 
 SESSION_SECONDS: Final = 900
 """The longest session of a stream opened with a key, so that a revocation takes effect."""
@@ -101,8 +102,7 @@ class ApiKeyAuthenticator:
             pass
         if id in self._unknown:
             return None
-        async with known_within(self._times.deadline):
-            return await self._reads.read(id)
+        return await Deadline(self._times.deadline, self._reads.read(id), late_error)
 
     async def _read(self, id: str) -> Credential | None:
         """Read a key, and remember it, or that there is none: strangers may ask for it for ever."""

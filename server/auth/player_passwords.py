@@ -8,7 +8,8 @@ from cachetools import LRUCache, TTLCache
 
 from penstock.datastore.player_passwords import SealedPassword
 from penstock.datastore.roles import MAX_USER_ID, Caller
-from penstock.server.auth.shared_reads import LookUpTimes, SharedReads, known_within
+from penstock.server.auth.shared_reads import LookUpTimes, SharedReads, late_error
+from penstock.server.core.deadline import Deadline
 
 MAX_CACHED: Final = 10_000
 """The users whose passwords are remembered, and the passwords that are kept open."""
@@ -53,8 +54,8 @@ class PlayerAuthenticator:
         """
         if len(user) > MAX_USER_ID:
             return None  # a name that nobody has, and that takes much room among those remembered
-        async with known_within(self._deadline_seconds):
-            return await self._find_caller(user, is_proven)
+        finding = self._find_caller(user, is_proven)
+        return await Deadline(self._deadline_seconds, finding, late_error)
 
     async def _find_caller(self, user: str, is_proven: Callable[[str], bool]) -> Caller | None:
         for found in await self._passwords_of(user):

@@ -1,8 +1,7 @@
 """Reads of the rows that callers are known by."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from penstock.datastore.background_tasks import retrieve_failure
@@ -18,19 +17,12 @@ class LookUpTimes(NamedTuple):
     deadline: float
 
 
-@asynccontextmanager
-async def known_within(seconds: float) -> AsyncIterator[None]:
-    """Raise Unavailable if the block, which finds out who calls, has not ended after `seconds`.
+def late_error() -> Unavailable:
+    """The error where it is not known in time who calls.
 
-    Many doors of the server wait for it before they know whose deadline and turn is theirs.
+    Many doors of the server wait for that before they know whose deadline and turn is theirs.
     """
-    try:
-        async with asyncio.timeout(seconds) as deadline:
-            yield
-    except TimeoutError:
-        if not deadline.expired():
-            raise
-        raise Unavailable("The credentials could not be checked in time.") from None
+    return Unavailable("The credentials could not be checked in time.")
 
 
 class SharedReads(Generic[Found]):

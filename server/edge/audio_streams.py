@@ -12,9 +12,9 @@ from penstock.datastore.errors import NotFound, PenstockError, Unavailable
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema.engine.limits import Limits
+from penstock.server.core.deadline import Deadline
 from penstock.server.core.headers import request_id_of
 from penstock.server.edge.caller_turn import CallerTurn
-from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.rate_limit import CallerAccount, CallerLimits
 from penstock.server.edge.response import internal_problem, refusal_problem
 

@@ -30,9 +30,9 @@ from penstock.schema.engine.operations import (
     PreparedOperation,
     RequestRejected,
 )
+from penstock.server.core.deadline import Deadline
 from penstock.server.core.headers import MediaType
 from penstock.server.edge.caller_turn import CallerTurn
-from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.rate_limit import RESTED_UNITS, CallerAccount, CallerLimits
 from penstock.server.edge.request import (
     ALLOWED_METHODS,

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from penstock.datastore.errors import ErrorCode
 from penstock.schema.engine.limits import Limits
 from penstock.schema.engine.operations import OperationRequest
+from penstock.server.core.deadline import Deadline
 from penstock.server.core.headers import (
     IndexedHeaders,
     MediaType,
@@ -26,7 +27,6 @@ from penstock.server.core.headers import (
     request_headers,
     request_id_of,
 )
-from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.response import HttpProblem, MalformedRequest
 from penstock.server.telemetry.operation import RECORD_KEY, OperationRecord
 

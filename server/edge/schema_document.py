@@ -14,9 +14,9 @@ from penstock.datastore.errors import ErrorCode, PenstockError, Unavailable
 from penstock.datastore.roles import Caller
 from penstock.schema import sdl
 from penstock.schema.engine.limits import Limits
+from penstock.server.core.deadline import Deadline
 from penstock.server.core.headers import request_id_of
 from penstock.server.edge.caller_turn import CallerTurn
-from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.rate_limit import CallerLimits
 from penstock.server.edge.response import HttpProblem, refusal_problem
 

@@ -13,9 +13,9 @@ from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.store import Store
 from penstock.schema.engine.cost import ANSWER_BYTES, BODY_BYTES
 from penstock.schema.engine.limits import Limits
+from penstock.server.core.deadline import Deadline
 from penstock.server.core.headers import request_headers, request_id_of
 from penstock.server.edge.caller_turn import CallerTurn
-from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.rate_limit import CallerAccount, CallerLimits
 from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import HttpProblem, internal_problem

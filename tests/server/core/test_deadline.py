@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from penstock.server.edge.deadline import Deadline
+from penstock.server.core.deadline import Deadline
 
 
 class DeadlineError(Exception):
