@@ -13,6 +13,7 @@ from tests.browser.conftest import Visit, visit_of
 from tests.browser.console import assert_quiet, find_faults, open_console
 from tests.browser.large_store import ORIGINALS, SIZE, fill_large_store
 from tests.install import skip_reason
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import RunningServer, running_server
 
 pytestmark = [
@@ -24,16 +25,27 @@ ALL = "group=%2F"
 GAS = "all=material%3Denergy%2Fgas"
 COUNT_ROWS = "table => table.querySelectorAll('tbody tr:not([aria-hidden])').length"
 
-SCROLL_TO_END = """async (region, last) => {
+SCROLL_TO_END = """async (region, [last, milliseconds]) => {
   let most = 0;
+  const began = performance.now();
   while (!region.querySelector(`[aria-rowindex="${last}"]`)) {
+    const alert = document.querySelector("[role='alert']");
+    if (alert || performance.now() - began > milliseconds)
+      throw new Error(`not scrolled to ${last}: ${(alert ?? document.body).innerText.slice(-900)}`);
     region.scrollTo(0, region.scrollHeight);
     await new Promise((done) => requestAnimationFrame(done));
     most = Math.max(most, region.querySelectorAll("tbody tr:not([aria-hidden])").length);
   }
   return most;
 }"""
-"""Scrolls until the last row is there; returns how many rows were in the page at most."""
+"""Scrolls until the last row is there; returns how many rows were in the page at most.
+
+It tells what the page says where the row does not come.
+"""
+
+
+LONG = HUNG_SECONDS * 500
+"""Milliseconds, less than what a hung test gets."""
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +114,7 @@ async def test_ten_thousand_executions_scroll_with_few_rows_in_the_page(visit: V
     table = region.get_by_role("table")
     last = region.locator(f"[aria-rowindex='{SIZE + 1}']")
 
-    assert await region.evaluate(SCROLL_TO_END, str(SIZE + 1)) < 60
+    assert await region.evaluate(SCROLL_TO_END, [str(SIZE + 1), LONG]) < 60
     await expect(last).to_be_visible()
     await expect(table).to_have_attribute("aria-rowcount", str(SIZE + 1))
     assert await table.evaluate(COUNT_ROWS) < 60

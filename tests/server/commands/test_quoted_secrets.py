@@ -16,6 +16,7 @@ from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.core.command_output import CommandFailed
 from penstock.server.core.http_client import open_http_client
 from tests.server.commands.doctor_report import examine, isolate
+from tests.support.patience import HUNG_SECONDS
 from tests.support.stores import NOBODY, REGION
 
 SECRET: Final = "s3cr3tVALUE"
@@ -156,7 +157,7 @@ async def test_a_file_that_is_not_sent_or_received_shows_no_signature(
         assert str(failed.value) == "https://files answered 403."
         (tmp_path / "b").write_text("1")
         form = {"url": url.replace("files", "127.0.0.1:9", 1), "method": "POST"}
-        client._file_client = httpx.AsyncClient()
+        client._file_client = httpx.AsyncClient(timeout=HUNG_SECONDS)
         with pytest.raises(CommandFailed) as failed:
             await client.upload({**form, "fields": [], "headers": []}, tmp_path / "b")
         assert str(failed.value).startswith("Cannot connect to https://127.0.0.1:9: ")
