@@ -26,8 +26,15 @@ from penstock.datastore.table.port import TTL, Item, Key, Page, Query, Scan, Val
 _CACHED_DECODERS = 1_000
 
 
+_HIGHEST_EXPONENT: Final = 125
+"""The power of ten of the largest numbers that a table holds."""
+
+
 def decode_number(text: str) -> int | Decimal:
+    """Decode a number; one that no table holds stays as it is, since an int has all its digits."""
     number = Decimal(text)
+    if number.adjusted() > _HIGHEST_EXPONENT:
+        return number
     return int(number) if number == number.to_integral_value() else number
 
 

@@ -209,3 +209,10 @@ async def test_a_file_that_is_none_of_ours_is_not_written_over(tmp_path: Path) -
         await table.close()
 
     assert path.read_bytes() == b"letters to my aunt, in no kind of order\n" * 100
+
+
+@pytest.mark.parametrize("text", ["1e999999999", "-1E+999999999999999999"])
+def test_a_number_that_no_table_holds_takes_no_memory_for_its_digits(text: str) -> None:
+    found = decode(f'{{"n":{text}}}')["n"]
+    assert (type(found), found) == (Decimal, Decimal(text))
+    assert decode('{"n":9.9e125}')["n"] == int("99" + "0" * 124)
