@@ -188,7 +188,7 @@ def _require_nothing_left(store: DataFolder) -> None:
     _require_no_store(store)
     index = f"{store.files}/{INDEX}"
     databases = (store.main, *store.databases, index)
-    logs = (f"{name}{end}" for name in databases for end in ("-wal", "-shm"))
+    logs = (f"{name}{end}" for name in databases for end in ("-wal", "-shm", "-journal"))
     for name in (*store.databases, index, *store.keys, *logs):
         if (store.path / name).exists():
             raise _left_over(store.path / name)

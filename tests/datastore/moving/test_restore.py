@@ -134,6 +134,7 @@ async def test_a_restore_that_starts_anew_removes_nothing_that_others_wrote(
         "penstock.db-wal",
         "samples.db",
         "samples.db-shm",
+        "penstock.db-journal",
         "files/index.db",
         "files/index.db-wal",
         "vault-key",
