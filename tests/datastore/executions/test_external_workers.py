@@ -54,6 +54,12 @@ pytestmark = on_sqlite
 COUNTS = RowCounts(3, 2, 1, 43, 121)
 
 
+async def upload_results(store: Store, made: Execution) -> None:
+    """Upload the output and the rejected rows of the first claim."""
+    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
+    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+
+
 async def test_a_claim_brings_all_that_it_takes(store: Store, pipeline: Pipeline) -> None:
     made = await ready_execution(store, pipeline)
     claimed = await store.open_session(ANN).executions.external.claim(made.id, "far")
@@ -120,8 +126,7 @@ async def test_a_claim_is_kept_and_ended_by_who_made_it(
     made = await ready_execution(store, pipeline)
     external = store.open_session(ANN).executions.external
     await external.claim(made.id, "far")
-    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
-    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+    await upload_results(store, made)
     await end_in_every_way(store, caller({USA: Role.CONTRIBUTOR}, name), made.id, 1)
     assert (await external.complete(made.id, 1, COUNTS)).state is ExecutionState.SUCCESS
 
@@ -329,8 +334,7 @@ async def test_what_was_uploaded_lies_in_one_place_after_the_end(
     external = store.open_session(ANN).executions.external
     made = await ready_execution(store, pipeline)
     held = (await external.claim(made.id, "far")).execution
-    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
-    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+    await upload_results(store, made)
     over = await external.complete(made.id, 1, COUNTS)
     keys = [*all_keys(held), output_key(over), errors_key(over)]
     found = {key: await read_content(store.files, key) for key in keys}
@@ -351,8 +355,7 @@ async def test_a_completion_that_is_cut_short_can_be_made_again(
 ) -> None:
     made = await ready_execution(store, pipeline)
     await store.open_session(ANN).executions.external.claim(made.id, "far")
-    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
-    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+    await upload_results(store, made)
     deaths = 0
     for calls in range(10):
         life = WriteAllowance(calls)
@@ -397,8 +400,7 @@ async def test_progress_makes_sense(
     external = store.open_session(ANN).executions.external
     made = await ready_execution(store, pipeline)
     await external.claim(made.id, "far")
-    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
-    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+    await upload_results(store, made)
     before = await contents(store.table)
     for call in (external.heartbeat, external.complete):
         with pytest.raises(Invalid) as refused:
@@ -484,8 +486,7 @@ async def test_what_fails_at_workers_of_the_server_is_no_success_elsewhere(
     external = store.open_session(ANN).executions.external
     made = await ready_execution(store, pipeline, max_failed_rows=1)
     await external.claim(made.id, "far")
-    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
-    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+    await upload_results(store, made)
     before = await contents(store.table)
     with pytest.raises(Invalid, match=f"`failExecution` with the code {code}") as refused:
         await external.complete(made.id, 1, counts)
@@ -501,6 +502,5 @@ async def test_as_many_failed_rows_as_were_allowed_are_a_success_elsewhere(
     external = store.open_session(ANN).executions.external
     made = await ready_execution(store, pipeline, max_failed_rows=1)
     await external.claim(made.id, "far")
-    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
-    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+    await upload_results(store, made)
     assert (await external.complete(made.id, 1, counts)).state is ExecutionState.SUCCESS
