@@ -75,7 +75,7 @@ class DataFolder(NamedTuple):
         return self.path / self.files / CONTENTS
 
     @property
-    def index(self) -> str:
+    def file_index(self) -> str:
         """The name of the database that lists the files."""
         return f"{self.files}/{INDEX}"
 
@@ -115,8 +115,8 @@ def _fill_backup(store: DataFolder, made: DataFolder, at: str, progress: Progres
     _copy_files(store, made, earlier, progress)
     _copy_databases(store, made)
     _leave_out_rows(target / store.main)
-    _copy_files(store, made, target / store.index, progress)
-    _add_deleted_files(target / store.index, earlier)
+    _copy_files(store, made, target / store.file_index, progress)
+    _add_deleted_files(target / store.file_index, earlier)
     backup = _list_backup(made, at)
     write_private_file(target / LISTING, [msgspec.json.format(msgspec.json.encode(backup))])
     return backup
@@ -159,7 +159,7 @@ def _begin_restore(backup: Backup, store: DataFolder) -> None:
 
 def _remove_restored(store: DataFolder, earlier: Mapping[str, str]) -> None:
     """Remove what a restore that was cut short wrote, if nobody has written to it since."""
-    for name in (store.main, *store.databases, *store.keys, store.index):
+    for name in (store.main, *store.databases, *store.keys, store.file_index):
         path = store.path / name
         draft_of(path).unlink(missing_ok=True)
         is_written = path.with_name(f"{path.name}-wal").exists()
@@ -190,9 +190,9 @@ def _require_no_store(store: DataFolder) -> None:
 def _require_nothing_left(store: DataFolder) -> None:
     """Raise BadArgument if there is a store, or a part of one: its logs hold what was written."""
     _require_no_store(store)
-    databases = (store.main, *store.databases, store.index)
+    databases = (store.main, *store.databases, store.file_index)
     logs = (f"{name}{end}" for name in databases for end in ("-wal", "-shm", "-journal"))
-    for name in (*store.databases, store.index, *store.keys, *logs):
+    for name in (*store.databases, store.file_index, *store.keys, *logs):
         if (store.path / name).exists():
             raise _left_over(store.path / name)
 
@@ -254,10 +254,10 @@ def _require_own(made: DataFolder) -> None:
 
 def _copy_files(store: DataFolder, made: DataFolder, index: Path, progress: Progress) -> None:
     """Copy the index of the files as it is at one moment, and the contents that it names."""
-    if not (store.path / store.index).exists():
+    if not (store.path / store.file_index).exists():
         return
     for _ in range(TRIES):
-        copy_database(store.path / store.index, index)
+        copy_database(store.path / store.file_index, index)
         with closing(sqlite3.connect(index)) as opened:
             wanted = {name for (name,) in opened.execute("SELECT content FROM objects")}
         there = [_link_content(store, made, name, progress) for name in sorted(wanted)]
@@ -345,15 +345,15 @@ def _list_backup(kept: DataFolder, at: str) -> Backup:
     found = {name: _digest(kept.path / name) for name in names if (kept.path / name).exists()}
     contents = [*_names(kept.contents)]
     size = sum((kept.contents / name).stat().st_size for name in contents)
-    index = kept.path / kept.index
+    index = kept.path / kept.file_index
     if index.exists():
-        found[kept.index] = _digest(index)
+        found[kept.file_index] = _digest(index)
     return Backup(at, found, len(contents), size)
 
 
 def _read_digests(kept: DataFolder) -> dict[str, str]:
     """The contents that the index of the files names, with their digests; each must be there."""
-    index = kept.path / kept.index
+    index = kept.path / kept.file_index
     if not index.exists():
         return {}
     with closing(sqlite3.connect(index)) as opened:
