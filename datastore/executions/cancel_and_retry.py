@@ -21,6 +21,7 @@ from penstock.datastore.executions.files import (
     delete_staged_files,
     ingest_key,
     next_ingest,
+    place_files,
     refuse_staged_uploads,
 )
 from penstock.datastore.executions.reading import ReadExecutions, VisibleExecution
@@ -62,6 +63,8 @@ class ChangeExecutions:
                 return execution
             if execution.state.is_over:
                 raise illegal_state_error(execution)
+            if execution.state is ExecutionState.IN_PROGRESS:
+                execution = place_files(execution)
             return with_end_state(
                 execution, ExecutionState.CANCELLED, self.access.clock.now(), self.rules
             )

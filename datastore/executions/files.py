@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.ended_uploads import input_form_key
 from penstock.datastore.background_tasks import retrieve_failure
-from penstock.datastore.executions.access import require_whole_files
+from penstock.datastore.executions.file_access import require_whole_files
 from penstock.datastore.executions.records import (
     Execution,
     ExecutionMode,
@@ -89,13 +89,20 @@ def _claim_part(execution: Execution) -> str:
 
 
 def place_files(execution: Execution) -> Execution:
-    """The execution with the place for what the worker elsewhere of its claim made."""
-    return replace(execution, placed=execution.fence)
+    """The execution with the place for what the worker elsewhere of its claim made.
+
+    Nothing is in it yet, and what earlier claims made counts no more.
+    """
+    return _place_nothing(execution, execution.fence)
 
 
 def place_own_files(execution: Execution) -> Execution:
     """The execution with the place for what the worker of a server makes of its claim."""
-    return replace(execution, placed=execution.fence if execution.fence > 1 else None)
+    return _place_nothing(execution, execution.fence if execution.fence > 1 else None)
+
+
+def _place_nothing(execution: Execution, placed: int | None) -> Execution:
+    return replace(execution, placed=placed, result_bytes=None, table_bytes=None)
 
 
 def lost_keys(execution: Execution) -> list[str]:

@@ -206,7 +206,7 @@ class Claims:
         # Heartbeats may have changed the counts meanwhile, and a runner knows its input better than
         # the table; all final counts are written, and the place of the files is written only here.
         before = msgspec.structs.replace(
-            with_counts(claimed, UNKNOWN_COUNTS), table_bytes=-1, placed=None
+            with_counts(claimed, UNKNOWN_COUNTS), result_bytes=-1, table_bytes=-1, placed=None
         )
         guard = TransitionGuard(_still_held(claimed), _claim_lost_error)
         writes = transition_writes(before, ended, self._end_event(claimed, ended), guard)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -96,6 +97,7 @@ class ExecutionWorker:
                 await self._fail(claimed, FailureCode.ATTEMPTS_EXHAUSTED, message)
             else:
                 await self._run_with_heartbeats(claimed)
+                await self._delete_keys(lost_keys(claimed))
         except ClaimLost as lost:
             logger.warning("the execution %s is no longer ours: %s", claimed.id, lost)
             self._claims.report_lost(claimed, lost.reason)
@@ -168,12 +170,19 @@ class ExecutionWorker:
             await delete_orphaned_files(self.table, self.files, ended)
 
     async def _delete_late_files(self, claimed: Execution) -> None:
-        """Delete what was written after the claim was lost, if another one was made since."""
+        """Delete what was written for a claim that was lost to another one or a cancellation."""
         with suppress(*STORE_FAILURES):
             found = await find_execution(self.table, claimed.id)
-            if found is not None and found.fence > claimed.fence:
-                for key in written_keys(place_own_files(claimed)):
-                    await self.files.delete(key)
+            if found is not None and (
+                found.fence > claimed.fence or found.state is ExecutionState.CANCELLED
+            ):
+                await self._delete_keys(written_keys(place_own_files(claimed)))
+
+    async def _delete_keys(self, keys: Iterable[str]) -> None:
+        """Delete files; those that stay are removed with the execution, or by its next claim."""
+        with suppress(*STORE_FAILURES):
+            for key in keys:
+                await self.files.delete(key)
 
     async def _release_with_delay(self, claimed: Execution, reason: str) -> None:
         """Release the claim with a delay that doubles with each attempt, and say why it waits."""
@@ -187,8 +196,10 @@ class ExecutionWorker:
             await self._fail(claimed, FailureCode.INTERNAL_ERROR, UNEXPECTED_FAILURE)
 
     async def _fail(self, claimed: Execution, code: str, message: str) -> None:
-        ended = with_end_state(claimed, ExecutionState.FAILED, self.clock.now(), self.rules)
+        placed = place_own_files(claimed)
+        ended = with_end_state(placed, ExecutionState.FAILED, self.clock.now(), self.rules)
         await self._claims.end(claimed, replace(ended, code=code, message=message))
+        await self._delete_keys((*lost_keys(claimed), *written_keys(placed)))
 
     @property
     def _claims(self) -> Claims:
