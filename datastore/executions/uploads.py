@@ -96,14 +96,18 @@ class Uploads:
         if execution.ready_at is not None:
             # An earlier release ends the form last, and may have been cut off before.
             await self.files.refuse_uploads(ingest_key(execution))
+            await _delete_upload(self.files, execution)
             return execution
         if not awaits_upload(execution):
             raise IllegalState(f"It is {execution.state.value}.", execution.state.name)
         user = self.access.caller.user_id
         confirmed = await make_ready(self.access, self.files, execution, user)
         if confirmed is None:
-            # A cancellation removes the upload.
-            state = (await ReadExecutions(self.access).one(execution.id))[0].state
+            # A cancellation removes the upload, and so does another confirmation.
+            current = (await ReadExecutions(self.access).one(execution.id))[0]
+            if current.ready_at is not None:
+                return current
+            state = current.state
             waits = state is ExecutionState.WAITING
             raise IllegalState(
                 "Nothing was uploaded yet." if waits else f"It is {state.value}.", state.name
@@ -187,9 +191,18 @@ async def make_ready(
     except NotFound:
         await files.delete(input_key(pinned))
         raise
-    if ready.ready_at is not None and ready.input_copy != pinned.input_copy:
-        await files.delete(input_key(pinned))
+    if ready.ready_at is not None:
+        if ready.input_copy != pinned.input_copy:
+            await files.delete(input_key(pinned))
+        await _delete_upload(files, ready)
     return ready
+
+
+async def _delete_upload(files: Files, execution: Execution) -> None:
+    """Delete the upload of an execution that has its copy: only the copy counts for quotas."""
+    if execution.input_copy is not None:
+        with suppress(Unavailable):  # It then goes with the execution.
+            await files.delete(ingest_key(execution))
 
 
 async def _commit_ready(access: Access, pinned: Execution, stat: Stat, by: str) -> Execution:

@@ -115,6 +115,36 @@ async def test_what_was_uploaded_last_before_the_start_is_used_and_nothing_later
     assert await faults(store.table) == []
 
 
+async def test_an_upload_goes_once_its_copy_is_used(store: Store, pipeline: Pipeline) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
+    uploads = store.open_session(ANN).executions.uploads
+    ready = await uploads.confirm(made.id)
+    folder = f"pipelines/{pipeline.id}/"
+    assert await store.files.list(folder) == (input_key(ready),)
+    # What a form of S3 sends later goes with a repeated start.
+    await put_file(store.files, ingest_key(made), OTHER)
+    assert await uploads.confirm(made.id) == ready
+    assert await store.files.list(folder) == (input_key(ready),)
+
+
+@on_sqlite
+async def test_an_upload_that_another_confirmation_used_and_removed_is_confirmed(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
+
+    async def confirm() -> None:
+        await store.open_session(ANN).executions.uploads.confirm(made.id)
+
+    late = replace(store, files=ChangingFiles(store.files, before_copy=confirm))
+    ready = await late.open_session(ANN).executions.uploads.confirm(made.id)
+    assert ready == await current_execution(store, made)
+    assert await store.files.list(f"pipelines/{pipeline.id}/") == (input_key(ready),)
+    assert await run_to_end(store, made) == OUTPUT
+
+
 @on_sqlite
 async def test_bytes_replaced_while_it_runs_are_not_read(store: Store, pipeline: Pipeline) -> None:
     made = await ready_execution(store, pipeline)
@@ -295,6 +325,7 @@ async def test_an_execution_that_an_earlier_release_made_ready_is_run(
 ) -> None:
     made = await ready_execution(store, pipeline)
     await store.files.delete(input_key(made))
+    await put_file(store.files, ingest_key(made), INPUT)
     await store.table.transact([Update(key=key_of_execution(made.id), remove=("inputCopy",))])
     assert await run_to_end(store, made) == OUTPUT
 
@@ -335,7 +366,7 @@ async def test_the_form_of_a_confirmed_upload_is_refused(store: Store, pipeline:
     await store.open_session(ANN).executions.uploads.confirm(made.id)
     with pytest.raises(UploadRefused):
         await store.files.write_upload(link, _chunks(OTHER))
-    assert await read_content(store.files, ingest_key(made)) == INPUT
+    assert await read_content(store.files, ingest_key(made)) is None
     assert (await current_execution(store, made)).bytes_total == len(INPUT)
 
 
@@ -363,7 +394,7 @@ async def test_nothing_is_stored_by_the_form_behind_the_copy(
     late = replace(store, files=LateUpload(store.files))
     await late.open_session(ANN).executions.uploads.confirm(made.id)
     assert refused == [ingest_key(made)]
-    assert await read_content(store.files, ingest_key(made)) == INPUT
+    assert await read_content(store.files, ingest_key(made)) is None
     assert await run_to_end(store, made) == OUTPUT
 
 

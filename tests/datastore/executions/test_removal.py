@@ -57,7 +57,7 @@ async def test_a_run_is_kept_for_some_time_and_then_gone_with_its_files_and_coun
     kept = await begin_execution(store, pipeline, tags=tags("a=b"))
     watch.move(timedelta(days=29, hours=23))
     await store.finish_deletes()
-    assert await files_of(store, over) == [True, True, True, True, False, False]
+    assert await files_of(store, over) == [False, True, True, True, False, False]
     watch.move(timedelta(hours=1))
     await store.finish_deletes()
     assert not any(await files_of(store, over))

@@ -294,12 +294,12 @@ async def test_who_sends_a_file_of_another_kind_pays_for_making_it_csv(
     await session.executions.uploads.confirm(made.id)
     assert len(data) > 5 * PACKED_BYTES
     prices = FILE_PRICES[StoreKind.EMBEDDED]
-    calls = prices.change + 2 * prices.look
+    calls = 2 * prices.change + 2 * prices.look
     owed = write_units(session.units.written) + calls
     owed += len(data) // PACKED_BYTES if is_paid else 0
     assert account.owed == owed
     await session.executions.uploads.confirm(made.id)
-    assert account.owed == owed + prices.change
+    assert account.owed == owed + 2 * prices.change
 
 
 def write(path: Path, data: bytes) -> Path:
