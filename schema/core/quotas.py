@@ -17,9 +17,9 @@ describe_values(
         QuotaKind.RESOURCES: "Pipelines, calculations and reference datasets, counted together.",
         QuotaKind.VERSIONS: "All versions of these resources.",
         QuotaKind.FILES: (
-            "The files of all versions of reference datasets, and of each execution the input, and "
-            "the output with its rejected rows as one; of a user also the tracks of the audio "
-            "library."
+            "The files of all versions of reference datasets, and of each execution the input, the "
+            "CSV that was made of it, and the results as one; of a user also the tracks of the "
+            "audio library."
         ),
         QuotaKind.BYTES: "The sizes of these files together, in bytes.",
         QuotaKind.OPEN_UPLOADS: (
