@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.datastore.errors import NotFound, NotPermitted, blame_field
-from penstock.datastore.executions.access import sees_whole_files
 from penstock.datastore.executions.create import ExecutionRequest
+from penstock.datastore.executions.file_access import sees_whole_files
 from penstock.datastore.executions.lists.group_listing import GroupExecutions
 from penstock.datastore.executions.lists.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution, Pin
@@ -81,6 +81,11 @@ async def reused_execution(context: Context, execution: Execution) -> Execution 
 def visible_rejections(context: Context, execution: Execution) -> tuple[RejectionCount, ...] | None:
     """The reasons of rejected rows, for whoever may read these rows."""
     return execution.rejections if sees_whole_files(context.caller, execution) else None
+
+
+def visible_message(context: Context, execution: Execution) -> str | None:
+    """The explanation of the state, which may quote the input, for whoever may read that."""
+    return execution.message if sees_whole_files(context.caller, execution) else None
 
 
 async def visible_pins(context: Context, execution: Execution) -> list[Pin]:

@@ -125,24 +125,6 @@ def keeps_rows_by_group(pipeline: Pipeline) -> bool:
     return rows is not None and rows.group is not None
 
 
-def require_whole_files(caller: Caller, execution: Execution) -> None:
-    """Refuse the files of an execution, which hold rows of all groups, to whoever reads only some.
-
-    Its creator brought these rows.
-    """
-    if not sees_whole_files(caller, execution):
-        words = f"These hold rows of all groups, and need the role READER at {execution.owner}."
-        raise NotPermitted(words)
-
-
-def sees_whole_files(caller: Caller, execution: Execution) -> bool:
-    """Whether a caller may read the files of an execution, and what is told of their rows."""
-    owner = execution.owner
-    if not execution.rows_by_group or owner is None or execution.created_by == caller.user_id:
-        return True
-    return caller.has_role(Role.READER, owner)
-
-
 async def require_full_view(access: Access, pins: Iterable[Pin]) -> None:
     """Refuse a caller who does not see every calculation and dataset that was pinned.
 

@@ -10,6 +10,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import NotFound, Unreadable
+from penstock.datastore.executions.file_access import sees_whole_files
 from penstock.datastore.executions.records import Execution, ExecutionEvent
 from penstock.datastore.executions.rows import execution_of, key_of_execution
 from penstock.datastore.records import Pipeline
@@ -81,7 +82,10 @@ class ReadExecutions:
         ]
 
     async def events(self, execution: Execution, window: Window) -> Slice[ExecutionEvent]:
-        """List the history of an execution in hand: `pk = PE:<id>`, `sk` begins with `PEH:`."""
+        """List the history of an execution in hand: `pk = PE:<id>`, `sk` begins with `PEH:`.
+
+        Notes may quote the input, and are for those who may read it.
+        """
         row, placed = EXECUTION_EVENT, {"id": execution.id}
         seq = window.after_number
         query = Query(
@@ -93,7 +97,10 @@ class ReadExecutions:
         )
         read = partial(load, ExecutionEvent)
         found = await read_records(self.access.table, query, read)
-        return make_slice(found.records, window, lambda event: str(event.seq), more=found.more)
+        events = found.records
+        if not sees_whole_files(self.access.caller, execution):
+            events = [msgspec.structs.replace(event, note=None) for event in events]
+        return make_slice(events, window, lambda event: str(event.seq), more=found.more)
 
 
 async def find_execution(table: Table, id: str) -> Execution | None:

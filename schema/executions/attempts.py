@@ -50,5 +50,6 @@ class ExecutionAttempt:
     )
     outcome: AttemptOutcome = strawberry.field(description="The end of the attempt.")
     note: str | None = strawberry.field(
-        description="A remark about the end of the attempt; null if there is none."
+        description="A remark about the end of the attempt; null if there is none, and for a "
+        "caller who may not read the files of the execution."
     )

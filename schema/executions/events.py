@@ -44,5 +44,6 @@ class ExecutionEvent:
         "did."
     )
     note: str | None = strawberry.field(
-        description="A remark about the event; null if there is none."
+        description="A remark about the event; null if there is none, and for a caller who may not "
+        "read the files of the execution."
     )

@@ -176,11 +176,14 @@ class Execution(Node):
             return None
         return await resources.find_visible_version(info.context, REFERENCE_DATASET, id, number)
 
-    @strawberry.field(description="An explanation of the state, for people; null if there is none.")
-    @reads_attributes({"Execution": ("message",)})
+    @strawberry.field(
+        description="An explanation of the state, for people; null if there is none, and for a "
+        "caller who may not read the files of the execution, which it may quote."
+    )
+    @reads_attributes({"Execution": ("message", "rows_by_group", "owner", "created_by")})
     @staticmethod
-    def state_message(execution: strawberry.Parent[records.Execution]) -> str | None:
-        return execution.message
+    def state_message(execution: strawberry.Parent[records.Execution], info: Info) -> str | None:
+        return executions.visible_message(info.context, execution)
 
     @strawberry.field(
         metadata=price_metadata(0),

@@ -97,10 +97,8 @@ async def test_a_list_of_executions(any_store: Store) -> None:
     id = told["execution"]["id"]
     await spoil(any_store, key_of_execution(parse_key("Execution", id)), "createdBy")
     asked = f'{{ pipeline(id: "{pipeline}") {{ executions {{ %s }} }} }}'
-    found = await read_list(ask, asked, "id state stateMessage mode tags { key }", "createdBy")
-    assert found == [
-        {"id": id, "state": "SUCCESS", "stateMessage": None, "mode": "INLINE", "tags": []}
-    ]
+    found = await read_list(ask, asked, "id state code mode tags { key }", "createdBy")
+    assert found == [{"id": id, "state": "SUCCESS", "code": None, "mode": "INLINE", "tags": []}]
 
 
 async def test_a_list_of_audio(any_store: Store) -> None:

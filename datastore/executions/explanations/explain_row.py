@@ -10,12 +10,13 @@ from penstock.datastore.access.work import formula_units, load_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.evaluation.evaluator import MAX_PARTS, ExplainedFormula, show_explanation
-from penstock.datastore.executions.access import require_full_view, require_whole_files
+from penstock.datastore.executions.access import require_full_view
 from penstock.datastore.executions.explanations.input_row import (
     InputFiles,
     InputRow,
     find_input_row,
 )
+from penstock.datastore.executions.file_access import require_whole_files
 from penstock.datastore.executions.files import errors_key, read_key
 from penstock.datastore.executions.plans.pinned_inputs import find_datasets, load_rows
 from penstock.datastore.executions.reading import ReadExecutions, find_plan

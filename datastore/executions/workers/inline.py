@@ -29,11 +29,11 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import TEXT_WORK, WorkAccount, file_units, step_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
 from penstock.datastore.errors import FieldProblem, IllegalState, LimitExceeded, Unreadable
-from penstock.datastore.executions.access import require_whole_files
 from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
 from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.create import CreateExecutions, ExecutionRequest
 from penstock.datastore.executions.failure_codes import FailureCode
+from penstock.datastore.executions.file_access import require_whole_files
 from penstock.datastore.executions.files import errors_key, input_key, output_key
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import (

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.store import Store
-from tests.schema.executions.test_executions import create_execution
+from tests.datastore.executions.sample_executions import put_file
+from tests.schema.executions.test_executions import create_execution, read_record
 from tests.schema.kept_rows.energy import WITHDRAW, list_rows
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import ROOT, Ask, as_caller
@@ -132,6 +134,36 @@ async def test_reasons_of_rejected_rows_are_told_to_those_who_may_read_them(ask:
         assert made == {"rejections": [{"code": "GROUP_OUT_OF_REACH", "column": "at", "rows": 1}]}
     (made,) = (await ask(REJECTIONS, {"id": id}, READER)).value["executions"]["nodes"]
     assert made == {"rejections": None}
+
+
+SECRET = b"name,number,c salary 9\n"
+TOLD = """query($id: ID!) { pipeline(id: $id) { executions(first: 1) { nodes {
+  code stateMessage attempts { note } timeline(last: 1) { nodes { note } } } } } }"""
+
+
+async def test_what_a_failure_quotes_is_told_to_those_who_may_read_the_input(ask: Ask) -> None:
+    id = await keep_numbers(ask)
+    begun = await create_execution(ask, ROOT, pipelineId=id)
+    await put_file(ask.store.files, ingest_key(await read_record(ask.store, begun["id"])), SECRET)
+    await ask.input(START, ROOT, id=begun["id"])
+    assert await ask.store.execution_worker("w").run_all() == 1
+    (made,) = (await ask(TOLD, {"id": id})).value["executions"]["nodes"]
+    message = made["stateMessage"]
+    assert "'c salary 9'" in message
+    assert made == {
+        "code": "UNKNOWN_COLUMN",
+        "stateMessage": message,
+        "attempts": [{"note": message}],
+        "timeline": {"nodes": [{"note": message}]},
+    }
+    for caller in (READER, TEXAN):
+        (made,) = (await ask(TOLD, {"id": id}, caller)).value["executions"]["nodes"]
+        assert made == {
+            "code": "UNKNOWN_COLUMN",
+            "stateMessage": None,
+            "attempts": [{"note": None}],
+            "timeline": {"nodes": [{"note": None}]},
+        }
 
 
 RETRY = """mutation($input: RetryExecutionInput!) { retryExecution(input: $input) { __typename
