@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -22,7 +22,7 @@ from penstock.datastore.private_files import (
     sync_file,
     sync_folder,
 )
-from penstock.datastore.unreadable_json import JSON_ERRORS
+from penstock.datastore.unreadable_json import JSON_ERRORS, describe_unreadable
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -30,13 +30,17 @@ BLOBS: Final = "blobs"
 KEY: Final = "vault-key"
 SNAPSHOT: Final = "snapshot"
 
+PartName = Annotated[str, msgspec.Meta(pattern=r"^[a-z]+/[a-z]+-[0-9]+-[0-9]+\.jsonl\Z")]
+Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+"""A SHA-256. Both are parts of paths, and lead nowhere else."""
+
 
 class Part(msgspec.Struct, frozen=True):
     """A file of JSON lines that is complete: its name, the number of lines, and its SHA-256."""
 
-    name: str
+    name: PartName
     lines: int
-    sha256: str
+    sha256: Digest
 
 
 class Stream(msgspec.Struct, rename="camel"):
@@ -124,7 +128,8 @@ class Archive:
         try:
             found = msgspec.json.decode(text, type=Manifest)
         except JSON_ERRORS as error:
-            raise DamagedArchive(f"{self.folder / MANIFEST} is damaged: {error}") from error
+            words = f"{self.folder / MANIFEST} is damaged: {describe_unreadable(error)}."
+            raise DamagedArchive(words) from error
         if found.format != FORMAT:
             raise DamagedArchive(f"The archive has format {found.format}; this is {FORMAT}.")
         return found

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import msgspec
 
-from penstock.datastore.moving.archive import BLOBS, Archive, DamagedArchive
+from penstock.datastore.moving.archive import BLOBS, Archive, DamagedArchive, Digest
 from penstock.datastore.objects.port import Chunks
 from penstock.datastore.private_files import create_private_file, make_private_folder, sync_file
 
@@ -22,7 +22,7 @@ class FileLine(msgspec.Struct, frozen=True):
     key: str
     size: int
     type: str
-    sha256: str
+    sha256: Digest
 
 
 class Blob(NamedTuple):

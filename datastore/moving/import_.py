@@ -47,6 +47,7 @@ from penstock.datastore.table.port import (
     key_of,
 )
 from penstock.datastore.table.schema_marker import SchemaMarker, raise_minimums
+from penstock.datastore.unreadable_json import JSON_ERRORS, describe_unreadable
 
 WRITES_AT_ONCE: Final = 32
 """The writes of 25 items that are sent together; the embedded store commits them together."""
@@ -241,7 +242,7 @@ class Import:
         new = self.store.buckets
 
         async def write(batch: Sequence[bytes]) -> None:
-            items = [decode_row(line) for line in batch]
+            items = _decode_lines(batch, decode_row)
             for marker in [item for item in items if item["pk"] == _MARKER]:
                 await self._take_marker(load(SchemaMarker, marker))
                 items.remove(marker)
@@ -263,13 +264,13 @@ class Import:
         await table.transact([form])
 
     async def _write_samples(self, lines: Sequence[bytes]) -> None:
-        samples = [decode_sample(line) for line in lines]
+        samples = _decode_lines(lines, decode_sample)
         for table in {sample.table for sample in samples}:
             await self.store.destinations.create(table)
         await self._write_each(self.store.destinations.write, _batches(samples))
 
     async def _write_files(self, lines: Sequence[bytes]) -> None:
-        files = [msgspec.json.decode(line, type=FileLine) for line in lines]
+        files = _decode_lines(lines, msgspec.json.Decoder(FileLine).decode)
         await self._write_each(self._write_file, files, FILES_AT_ONCE)
 
     async def _write_file(self, line: FileLine) -> None:
@@ -279,6 +280,14 @@ class Import:
 
 def _ended_elsewhere() -> EndedElsewhere:
     return EndedElsewhere("Another process has ended this import: the store may be in use.")
+
+
+def _decode_lines(lines: Sequence[bytes], decode: Callable[[bytes], T]) -> list[T]:
+    try:
+        return [decode(line) for line in lines]
+    except JSON_ERRORS as error:
+        words = f"A line of the archive is damaged: {describe_unreadable(error)}."
+        raise DamagedArchive(words) from None
 
 
 def _list_of(value: object) -> list[object]:

@@ -1,9 +1,12 @@
 """A store moves to another kind of store and back, with everything in it."""
 
+import json
 from contextlib import suppress
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from penstock.datastore.access.sealed_rows import SEALED, sealing_context
@@ -279,6 +282,29 @@ async def test_an_archive_that_is_not_complete_or_is_damaged_is_refused(tmp_path
             await run_import(second, folder)
         left = await read_everything(second)
         assert ({key.pk[:3] for key in left.rows}, len(left.files)) == ({"MI"}, 3)
+
+
+@pytest.mark.parametrize("digest", ["../../outside", "/outside", "A" * 64, f"{'a' * 64}\n"])
+async def test_an_archive_names_nothing_outside_its_folder(tmp_path: Path, digest: str) -> None:
+    folder = tmp_path / "archive"
+    async with open_empty("sqlite", tmp_path) as first, open_empty("sqlite", tmp_path) as second:
+        await furnish_little(first)
+        await export_of(first, folder).run()
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+        part = manifest["streams"]["files-0"]["parts"][0]
+        lines = (folder / part["name"]).read_bytes().splitlines()
+        named = msgspec.json.encode({**msgspec.json.decode(lines[0]), "sha256": digest})
+        text = b"\n".join([named, *lines[1:], b""])
+        (folder / part["name"]).write_bytes(text)
+        part["sha256"] = sha256(text).hexdigest()
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(DamagedArchive, match="is damaged"):
+            await run_import(second, folder)
+        part["name"] = digest
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(DamagedArchive, match=r"manifest\.json is damaged"):
+            await run_import(second, folder)
+        assert (await read_everything(second)).files == {}
 
 
 async def test_an_archive_goes_on_only_with_its_own_store(tmp_path: Path) -> None:
