@@ -41,7 +41,6 @@ READ_BY: Final = {
     ("datastore/input_files/parquet.py", "read_parquet"): _LOOKED_AT,
     ("datastore/logged_errors.py", "_words_of_system"): _INSIDE,
     ("datastore/logged_errors.py", "describe_error"): _INSIDE,
-    ("datastore/moving/archive.py", "Archive.read_manifest"): _OPERATOR,
     ("datastore/moving/archive.py", "Archive.read_part"): _OPERATOR,
     ("datastore/moving/archive.py", "Archive.vault_key"): _OPERATOR,
     ("datastore/moving/backup.py", "check_backup"): _OPERATOR,
