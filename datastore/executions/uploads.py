@@ -107,13 +107,9 @@ class Uploads:
             current = (await ReadExecutions(self.access).one(execution.id))[0]
             if current.ready_at is not None:
                 return current
-            state = current.state
-            waits = state is ExecutionState.WAITING
-            raise IllegalState(
-                "Nothing was uploaded yet." if waits else f"It is {state.value}.", state.name
-            )
+            raise _not_ready_error(current)
         if confirmed.ready_at is None:
-            raise IllegalState(f"It is {confirmed.state.value}.", confirmed.state.name)
+            raise _not_ready_error(confirmed)
         self.on_ready()
         await self._pay_conversion(confirmed)
         return confirmed
@@ -172,6 +168,13 @@ class Uploads:
         return await self.confirm(execution.id)
 
 
+def _not_ready_error(execution: Execution) -> IllegalState:
+    state = execution.state
+    waits = state is ExecutionState.WAITING
+    words = "Nothing was uploaded yet." if waits else f"It is {state.value}."
+    return IllegalState(words, state.name)
+
+
 async def make_ready(
     access: Access, files: Files, execution: Execution, by: str
 ) -> Execution | None:
@@ -191,9 +194,9 @@ async def make_ready(
     except NotFound:
         await files.delete(input_key(pinned))
         raise
+    if ready.input_copy != pinned.input_copy:
+        await files.delete(input_key(pinned))
     if ready.ready_at is not None:
-        if ready.input_copy != pinned.input_copy:
-            await files.delete(input_key(pinned))
         await _delete_upload(files, ready)
     return ready
 
@@ -209,7 +212,8 @@ async def _commit_ready(access: Access, pinned: Execution, stat: Stat, by: str) 
     """Make the execution ready unless that was done already; return its current state."""
     execution = msgspec.structs.replace(pinned, input_copy=None)
     async for _ in Attempts():
-        if not awaits_upload(execution):
+        if not awaits_upload(execution) or execution.ingest != pinned.ingest:
+            # Tried again since it was read, it waits for what comes by another form.
             return execution
         now = access.clock.timestamp()
         after = msgspec.structs.replace(

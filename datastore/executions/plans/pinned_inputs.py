@@ -37,7 +37,7 @@ async def copy_upload(files: Files, execution: Execution) -> tuple[Execution, St
         if uploaded is None:
             return None
         await files.refuse_uploads(ingest_key(execution))
-        pinned = replace(execution, input_copy=_content_name(uploaded))
+        pinned = replace(execution, input_copy=_copy_name(execution, uploaded))
         if await files.stat(input_key(pinned)) is not None:
             return pinned, uploaded
         try:
@@ -50,8 +50,10 @@ async def copy_upload(files: Files, execution: Execution) -> tuple[Execution, St
     raise Unavailable("The input is being replaced again and again.")
 
 
-def _content_name(stat: Stat) -> str:
-    return sha256(f"{stat.size} {stat.etag}".encode()).hexdigest()[:NAME_DIGITS]
+def _copy_name(execution: Execution, stat: Stat) -> str:
+    """The name of a copy: of this content, and of no other upload, which may have its own end."""
+    named = f"{execution.ingest} {stat.size} {stat.etag}"
+    return sha256(named.encode()).hexdigest()[:NAME_DIGITS]
 
 
 async def copy_input(files: Files, execution: Execution) -> Stat | None:

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.executions.files import ingest_key, input_key, output_key
-from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import key_of_execution
 from penstock.datastore.objects.directory import LocalFiles, UploadRefused
 from penstock.datastore.objects.port import Chunks, FileReplaced, Files, Stat
@@ -212,6 +212,35 @@ async def test_a_confirmation_that_a_cancellation_overtook_leaves_nothing(
     assert form is not None
     await put_file(store.files, ingest_key(again), INPUT)
     await store.confirm_uploads()
+    assert await run_to_end(store, made) == OUTPUT
+
+
+class RetryingFiles(ForwardingFiles):
+    """A store of files in which an execution is cancelled and tried again behind its copy."""
+
+    def __init__(self, store: Store, execution: Execution) -> None:
+        super().__init__(store.files)
+        self.changing, self.id = store.open_session(ANN).executions.changing, execution.id
+
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
+        await super().copy(source, target, etag)
+        await self.changing.cancel(self.id)
+        await self.changing.retry(self.id)
+
+
+async def test_what_came_before_a_retry_is_not_used_by_a_start_that_was_under_way(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), OTHER)
+    late = replace(store, files=RetryingFiles(store, made))
+    with pytest.raises(IllegalState, match="Nothing was uploaded yet"):
+        await late.open_session(ANN).executions.uploads.confirm(made.id)
+    again = await current_execution(store, made)
+    assert (again.state, again.ready_at) == (ExecutionState.WAITING, None)
+    assert await store.files.list(f"pipelines/{pipeline.id}/") == ()
+    await put_file(store.files, ingest_key(again), INPUT)
+    await store.open_session(ANN).executions.uploads.confirm(made.id)
     assert await run_to_end(store, made) == OUTPUT
 
 
