@@ -3,6 +3,7 @@
 Counts are those of `transform.csv_transform`.
 """
 
+import csv
 from collections.abc import AsyncIterable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from penstock.datastore.access.work import WorkAccount, cpu_units
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.executions.files import errors_key, read_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
 from penstock.datastore.formulas.threads import run_in_formula_thread
@@ -21,10 +22,18 @@ from penstock.datastore.objects.port import Files
 from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
 from penstock.transform.header import BLANK, FileForm, columns_by_heading, read_header
 from penstock.transform.plan import TransformPlan
+from penstock.transform.problems import InputRefused
 
 BLOCK: Final = 256 * 1024
 MAX_ERROR: Final = 8 * MAX_RECORD
 """Bytes of a rejected row beside its problem, whose quotes and letters may take more there."""
+
+MAX_DIGITS: Final = 18
+"""Digits of the number of a rejected row; more stand in no file that a server wrote."""
+
+OTHER_READING: Final = (
+    "The worker elsewhere that ran it read the input in another way than servers do."
+)
 
 _DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]], float_hook=Decimal)
 
@@ -47,9 +56,10 @@ class InputFiles(NamedTuple):
 async def find_input_row(
     files: Files, source: InputFiles, plan: TransformPlan, number: int, work: WorkAccount
 ) -> InputRow:
-    """Find the input row of the output row with a number; NotFound if the files are gone.
+    """Find the input row of the output row with a number.
 
-    A file is read up to the row, and the processor time of that is owed.
+    Raises NotFound if the files are gone, and IllegalState if a worker elsewhere made an output of
+    what servers refuse. A file is read up to the row, and the processor time of that is owed.
     """
     rejected = await read_rejected(files, source)
     data = require_size(files.read(read_key(source.execution)), source.data)
@@ -59,7 +69,10 @@ async def find_input_row(
         found = await run_in_formula_thread(partial(_find_object, text, plan, rejected, number))
     else:
         finder = _RowFinder(plan, rejected, number)
-        found = await _find_record(finder, data, work)
+        try:
+            found = await _find_record(finder, data, work)
+        except (InputRefused, UnicodeDecodeError, csv.Error, _OtherReading):
+            raise IllegalState(OTHER_READING, source.execution.state.name) from None
     if found is None:
         raise NotFound("The input of the row is gone.")
     return found
@@ -81,7 +94,7 @@ async def read_rejected(files: Files, source: InputFiles) -> frozenset[int]:
 def _row_numbers(records: Sequence[bytes]) -> list[int]:
     """The first fields of the rows, without the heading."""
     fields = (record.partition(b",")[0] for record in records)
-    return [int(field) for field in fields if field.isdigit()]
+    return [int(field) for field in fields if field.isdigit() and len(field) <= MAX_DIGITS]
 
 
 async def _find_record(
@@ -116,6 +129,10 @@ def read_object(plan: TransformPlan, number: int, row: Mapping[str, Any]) -> Inp
     places = {name: names.get(name.strip()) for name in row}
     keys = {name: plan.columns[n].key for name, n in places.items() if n is not None}
     return InputRow(number, {key: row[name] for name, key in keys.items()})
+
+
+class _OtherReading(Exception):
+    """The row has another number of fields than the header."""
 
 
 class _RowFinder:
@@ -154,5 +171,8 @@ class _RowFinder:
         return None
 
     def _read(self, record: bytes, form: FileForm) -> InputRow:
-        pairs = zip(self._plan.columns, form.entries(form.split(record)), strict=True)
+        fields = form.split(record)
+        if self._plan.columns and len(fields) != len(form.headings):
+            raise _OtherReading
+        pairs = zip(self._plan.columns, form.entries(fields), strict=True)
         return InputRow(self._row, {column.key: entry for column, entry in pairs})

@@ -180,8 +180,11 @@ class ExecutionRunner:
         try:
             await self.files.copy(errors_key(done), errors_key(self.execution))
             await self.files.copy(output_key(done), output_key(self.execution))
+            if done.table_bytes is not None:
+                await self.files.copy(table_key(done), table_key(self.execution))
         except NotFound:
             return False
+        self.execution = replace(self.execution, table_bytes=done.table_bytes)
         return True
 
     async def _end_as_copy(self, done: Execution, plan: TransformPlan, digest: str) -> None:
