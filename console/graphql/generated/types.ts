@@ -793,7 +793,7 @@ export type QuotaKind =
   | "RESOURCES"
   /** All versions of these resources. */
   | "VERSIONS"
-  /** The files of all versions of reference datasets, and of each execution the input, and the output with its rejected rows as one; of a user also the tracks of the audio library. */
+  /** The files of all versions of reference datasets, and of each execution the input, the CSV that was made of it, and the results as one; of a user also the tracks of the audio library. */
   | "FILES"
   /** The sizes of these files together, in bytes. */
   | "BYTES"
