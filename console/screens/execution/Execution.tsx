@@ -90,7 +90,7 @@ function Shown({ execution }: { execution: Details }) {
         </div>
         <Actions execution={execution} onDone={() => heading.current?.focus()} />
       </header>
-      {execution.stateMessage ? (
+      {(execution.code ?? execution.stateMessage) ? (
         <p className="note note-warn">
           {execution.code ? <code>{execution.code}</code> : null} {execution.stateMessage}
         </p>
