@@ -14,11 +14,14 @@ interface Answer {
   extensions?: { cost?: Cost };
 }
 
-/** What an operation cost: units of the rate limit, and read and write units of the table. */
+/**
+ * What an operation cost: units of the rate limit and, for who reads all groups, read and write
+ * units of the table.
+ */
 export interface Cost {
   readonly requested: number;
-  readonly rcu: number;
-  readonly wcu: number;
+  readonly rcu?: number;
+  readonly wcu?: number;
 }
 
 export interface PaidOperation extends Cost {

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.resources.changes import RowChanges
-from penstock.datastore.roles import Caller
+from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key
 from penstock.datastore.table.unreadable_rows import UnreadableRow, unreadable_of_operation
@@ -317,7 +317,7 @@ class GraphQLApp:
         self._reader.owe_answer(caller, prepared.cost, answer)
         add_consistency_token(answer, context)
         if incoming.wants_cost:
-            cost = self._cost_extension(prepared.cost, context.units)
+            cost = self._cost_extension(prepared.cost, caller, context.units)
             answer.body.setdefault("extensions", {})["cost"] = cost
         return answer
 
@@ -325,14 +325,17 @@ class GraphQLApp:
         message = f"The operation took longer than {self._seconds:g} s."
         return HttpProblem(ErrorCode.TIMEOUT, message)
 
-    def _cost_extension(self, requested: int, units: MeasuredUnits) -> dict[str, object]:
-        return {
-            "requested": requested,
-            "maximum": self._engine.limits.cost,
-            "rcu": units.rcu,
-            "wcu": units.wcu,
-            "calls": units.calls,
-        }
+    def _cost_extension(
+        self, requested: int, caller: Caller, units: MeasuredUnits
+    ) -> dict[str, object]:
+        """Show what an operation may read and, to who reads all groups, what it used.
+
+        Units tell whether something out of sight is there, and its size.
+        """
+        cost: dict[str, object] = {"requested": requested, "maximum": self._engine.limits.cost}
+        if caller.has_role(Role.READER, ROOT):
+            cost |= {"rcu": units.rcu, "wcu": units.wcu, "calls": units.calls}
+        return cost
 
     def _result_response(
         self, answer: OperationResult, incoming: IncomingRequest, media: MediaType

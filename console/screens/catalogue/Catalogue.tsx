@@ -197,7 +197,8 @@ function SearchCost({ name }: { name: string }) {
   if (!paid) return null;
   return (
     <p className="small muted">
-      This search cost {paid.requested} units and read {formatNumber(paid.rcu)} read units.
+      This search cost {paid.requested} units
+      {paid.rcu === undefined ? null : ` and read ${formatNumber(paid.rcu)} read units`}.
     </p>
   );
 }

@@ -219,12 +219,8 @@ function Costs() {
               <tr key={index}>
                 <td title={name}>{OPERATION_WORDS[name] ?? name}</td>
                 <td className="number">{requested}</td>
-                <td className="number">
-                  <Digits value={rcu} />
-                </td>
-                <td className="number">
-                  <Digits value={wcu} />
-                </td>
+                <td className="number">{rcu === undefined ? null : <Digits value={rcu} />}</td>
+                <td className="number">{wcu === undefined ? null : <Digits value={wcu} />}</td>
                 <td>
                   <Time at={new Date(at).toISOString()} />
                 </td>

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
 from penstock.datastore.errors import NotAuthenticated, Unavailable
-from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.schema.engine.documents import PersistedDocuments
 from penstock.schema.engine.engine import GraphQLEngine
 from penstock.schema.engine.interpreter import Executor
@@ -37,6 +37,8 @@ async def by_token(headers: Headers) -> Caller:
     match headers.get("authorization"):
         case "Bearer good":
             return Caller("ann", {ROOT: Role.ADMIN})
+        case "Bearer narrow":
+            return Caller("bob", {GroupPath("/usa"): Role.ADMIN})
         case "Bearer away":
             raise Unavailable("The issuer's keys cannot be had.", retry_after=5)
         case "Bearer crash":

@@ -180,7 +180,11 @@ async def test_costs_are_shown_to_those_who_ask(client: Client, edge: Edge) -> N
     assert reply.json["extensions"] == {
         "cost": {"requested": 5, "maximum": 5_000, "rcu": 1.5, "wcu": 0.0, "calls": 3}
     }
-    assert [one.cost for one in edge.admitted] == [5, 5]
+    narrow = await client.post(
+        asked | {"variables": {"n": 5}}, x_penstock_cost="1", authorization="Bearer narrow"
+    )
+    assert narrow.json["extensions"] == {"cost": {"requested": 5, "maximum": 5_000}}
+    assert [one.cost for one in edge.admitted] == [5, 5, 5]
 
 
 async def test_an_answer_by_get_can_be_kept_and_asked_for_again(client: Client) -> None:
