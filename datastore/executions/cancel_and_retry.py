@@ -19,7 +19,10 @@ from penstock.datastore.executions.claims.claims import with_end_state
 from penstock.datastore.executions.create import admit_execution
 from penstock.datastore.executions.files import (
     delete_staged_files,
+    delete_used_upload,
+    has_results,
     ingest_key,
+    lost_keys,
     next_ingest,
     place_files,
     refuse_staged_uploads,
@@ -69,26 +72,37 @@ class ChangeExecutions:
                 execution, ExecutionState.CANCELLED, self.access.clock.now(), self.rules
             )
 
-        # A process that dies after the write would leave forms that are valid still, and hold no
-        # place of the caller's open uploads any more.
         cancelled = await self._change(
-            id, EventKind.CANCELLED, cancel_execution, self._refuse_forms_first
+            id, EventKind.CANCELLED, cancel_execution, self._remove_counted_files
         )
-        await self._refuse_forms(cancelled)
-        if _awaits_upload(cancelled):
-            await self.access.files.delete(ingest_key(cancelled))
+        # Of what was cancelled, and not of what it may be by now: a retry has files of its own.
+        await self._end_upload(cancelled)
         await delete_staged_files(self.access.files, cancelled)
-        return cancelled
+        return await self._read(id)
 
-    async def _refuse_forms_first(self, found: VisibleExecution) -> Sequence[Write]:
-        await self._refuse_forms(found.execution)
+    async def _remove_counted_files(self, found: VisibleExecution) -> Sequence[Write]:
+        """Remove what counts no more behind the write, when a process may die and leave it.
+
+        An upload holds a place among the open ones, and results of earlier claims count.
+        """
+        execution = found.execution
+        await self._end_upload(execution)
+        if execution.state is ExecutionState.IN_PROGRESS and has_results(execution):
+            for key in lost_keys(execution):
+                await self.access.files.delete(key)
         return ()
 
-    async def _refuse_forms(self, execution: Execution) -> None:
-        """Let the forms of its input, and those of its claims, write nothing any more."""
+    async def _end_upload(self, execution: Execution) -> None:
+        """Let the forms of its input, and those of its claims, write nothing any more.
+
+        What was sent for an input that is awaited goes.
+        """
+        files = self.access.files
+        await refuse_staged_uploads(files, execution)
+        await delete_used_upload(files, execution)
         if _awaits_upload(execution):
-            await self.access.files.refuse_uploads(ingest_key(execution))
-        await refuse_staged_uploads(self.access.files, execution)
+            await files.refuse_uploads(ingest_key(execution))
+            await files.delete(ingest_key(execution))
 
     async def retry(self, id: str) -> Execution:
         """Restart a failed or cancelled execution with everything that was pinned.
@@ -114,9 +128,9 @@ class ChangeExecutions:
         await require_reach(self.access, found.pipeline, found.execution)
         await require_enabled(self.access, found.pipeline.owner)
         await require_pins(self.access, found.pipeline.owner, found.execution)
-        again = await self._change(id, EventKind.RETRIED, retry_execution, self._admit)
+        await self._change(id, EventKind.RETRIED, retry_execution, self._admit)
         self.on_ready()
-        return again
+        return await self._read(id)
 
     async def _admit(self, found: VisibleExecution) -> Sequence[Write]:
         return await admit_execution(self.access, found.pipeline, found.execution)
@@ -128,7 +142,10 @@ class ChangeExecutions:
         change: Callable[[VisibleExecution], Execution],
         prepare: Callable[[VisibleExecution], Awaitable[Sequence[Write]]],
     ) -> Execution:
-        """Write a change of the execution, each time with the writes that `prepare` returns."""
+        """Write a change of the execution, each time with the writes that `prepare` returns.
+
+        Returns the execution as it was written, which may be another one by now.
+        """
         async for _ in Attempts():
             found = await ReadExecutions(self.access).one(id)
             require_control(self.access.caller, found.pipeline, found.execution)
@@ -145,8 +162,11 @@ class ChangeExecutions:
             except StaleRead:
                 continue
             report_transition(self.rules, after, event)
-            return (await ReadExecutions(self.access).one(id)).execution
+            return after
         raise Unavailable("The execution is being written by many at once.")
+
+    async def _read(self, id: str) -> Execution:
+        return (await ReadExecutions(self.access).one(id)).execution
 
     def _restarted_execution(self, execution: Execution, upload_until: datetime) -> Execution:
         now = self.access.clock.now()

@@ -105,6 +105,11 @@ def _place_nothing(execution: Execution, placed: int | None) -> Execution:
     return replace(execution, placed=placed, result_bytes=None, table_bytes=None)
 
 
+def has_results(execution: Execution) -> bool:
+    """Whether something counts that a claim has stored."""
+    return execution.result_bytes is not None or execution.table_bytes is not None
+
+
 def lost_keys(execution: Execution) -> list[str]:
     """The keys of what workers of earlier claims put into their places."""
     if execution.fence <= 1:
@@ -165,13 +170,22 @@ async def refuse_staged_uploads(files: Files, execution: Execution) -> None:
 
 
 async def end_earlier_uploads(files: Files, claimed: Execution) -> None:
-    """Remove what was uploaded for the claims before the present one, and refuse more of it.
+    """Remove what was sent for the input and for the claims before the present one.
 
-    A process that died after a claim has ended none, so each claim ends those of all before it.
+    More of these claims is refused. A process that died has ended nothing, so each claim does this
+    for all before it: their results count until the present claim ends.
     """
     before = replace(claimed, fence=claimed.fence - 1)
     await refuse_staged_uploads(files, before)
-    await delete_staged_files(files, before)
+    await delete_used_upload(files, claimed)
+    for key in (*staged_keys(before), *lost_keys(claimed)):
+        await files.delete(key)
+
+
+async def delete_used_upload(files: Files, execution: Execution) -> None:
+    """Delete the upload of an execution that has its copy: only the copy counts for quotas."""
+    if execution.input_copy is not None:
+        await files.delete(ingest_key(execution))
 
 
 async def delete_staged_files(files: Files, execution: Execution) -> None:

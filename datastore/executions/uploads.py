@@ -12,7 +12,7 @@ from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.access.work import packed_units
 from penstock.datastore.errors import IllegalState, NotFound, NotPermitted, Unavailable
 from penstock.datastore.executions.access import require_control, require_open, require_reach
-from penstock.datastore.executions.files import ingest_key, input_key
+from penstock.datastore.executions.files import delete_used_upload, ingest_key, input_key
 from penstock.datastore.executions.lists.listing import ExecutionFilter, ListExecutions
 from penstock.datastore.executions.plans.pinned_inputs import copy_upload
 from penstock.datastore.executions.reading import ReadExecutions, find_execution
@@ -96,7 +96,7 @@ class Uploads:
         if execution.ready_at is not None:
             # An earlier release ends the form last, and may have been cut off before.
             await self.files.refuse_uploads(ingest_key(execution))
-            await _delete_upload(self.files, execution)
+            await delete_used_upload(self.files, execution)
             return execution
         if not awaits_upload(execution):
             raise IllegalState(f"It is {execution.state.value}.", execution.state.name)
@@ -197,15 +197,9 @@ async def make_ready(
     if ready.input_copy != pinned.input_copy:
         await files.delete(input_key(pinned))
     if ready.ready_at is not None:
-        await _delete_upload(files, ready)
+        with suppress(Unavailable):  # It then goes with the first claim.
+            await delete_used_upload(files, ready)
     return ready
-
-
-async def _delete_upload(files: Files, execution: Execution) -> None:
-    """Delete the upload of an execution that has its copy: only the copy counts for quotas."""
-    if execution.input_copy is not None:
-        with suppress(Unavailable):  # It then goes with the execution.
-            await files.delete(ingest_key(execution))
 
 
 async def _commit_ready(access: Access, pinned: Execution, stat: Stat, by: str) -> Execution:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -81,9 +80,6 @@ class ExecutionWorker:
         now = self.clock.now()
         for execution in await claimable_in_turn(self.table, now, self.rules, self.kept):
             if claimed := await self._claims.claim(execution, self.worker):
-                # An external worker may have had it, and forms that are valid still.
-                with suppress(*STORE_FAILURES):
-                    await end_earlier_uploads(self.files, claimed)
                 await self.run(claimed)
                 return True
         return False
@@ -92,12 +88,15 @@ class ExecutionWorker:
         """Run a claimed execution to its end, or until a store is not available."""
         try:
             if claimed.attempts > self.rules.max_attempts:
+                with suppress(*STORE_FAILURES):
+                    await end_earlier_uploads(self.files, claimed)
                 words = "It was attempted too often without success."
                 message = " ".join([words, *filter(None, [claimed.message])])
                 await self._fail(claimed, FailureCode.ATTEMPTS_EXHAUSTED, message)
             else:
+                # An external worker may have had it, and forms that are valid still.
+                await end_earlier_uploads(self.files, claimed)
                 await self._run_with_heartbeats(claimed)
-                await self._delete_keys(lost_keys(claimed))
         except ClaimLost as lost:
             logger.warning("the execution %s is no longer ours: %s", claimed.id, lost)
             self._claims.report_lost(claimed, lost.reason)
@@ -176,12 +175,12 @@ class ExecutionWorker:
             if found is not None and (
                 found.fence > claimed.fence or found.state is ExecutionState.CANCELLED
             ):
-                await self._delete_keys(written_keys(place_own_files(claimed)))
+                await self._delete_files_of(claimed)
 
-    async def _delete_keys(self, keys: Iterable[str]) -> None:
-        """Delete files; those that stay are removed with the execution, or by its next claim."""
+    async def _delete_files_of(self, claimed: Execution) -> None:
+        """Delete what was written for a claim; what stays goes with the next, or the execution."""
         with suppress(*STORE_FAILURES):
-            for key in keys:
+            for key in written_keys(place_own_files(claimed)):
                 await self.files.delete(key)
 
     async def _release_with_delay(self, claimed: Execution, reason: str) -> None:
@@ -199,7 +198,7 @@ class ExecutionWorker:
         placed = place_own_files(claimed)
         ended = with_end_state(placed, ExecutionState.FAILED, self.clock.now(), self.rules)
         await self._claims.end(claimed, replace(ended, code=code, message=message))
-        await self._delete_keys((*lost_keys(claimed), *written_keys(placed)))
+        await self._delete_files_of(claimed)
 
     @property
     def _claims(self) -> Claims:

@@ -1,12 +1,17 @@
 """Cancel and retry of executions."""
 
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
 import pytest
 
 from penstock.datastore.errors import IllegalState, NotPermitted
-from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.executions.files import ingest_key, output_key, staged_key
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.roles import Role
 from penstock.datastore.store import Store
+from penstock.datastore.table.port import Operation, Table
 from penstock.transform.outcome import RowCounts
 from tests.datastore.executions.sample_executions import (
     ANN,
@@ -19,8 +24,10 @@ from tests.datastore.executions.sample_executions import (
     put_file,
     ready_execution,
 )
+from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import USA, caller, on_sqlite
+from tests.support.table_interceptors import InterceptedTable, ProcessDied
 
 pytestmark = on_sqlite
 
@@ -131,3 +138,87 @@ async def test_success_is_not_tried_again(store: Store, pipeline: Pipeline) -> N
     over = await finished_execution(store, pipeline)
     with pytest.raises(IllegalState):
         await store.open_session(ANN).executions.changing.retry(over.id)
+
+
+class OvertakenTable(InterceptedTable):
+    """A table whose first write is followed by calls of somebody else, before it is answered."""
+
+    def __init__(self, table: Table, overtake: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(table)
+        self.overtake: Callable[[], Awaitable[None]] | None = overtake
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        units = await self._table.transact(operations)
+        if self.overtake is not None:
+            overtake, self.overtake = self.overtake, None
+            await overtake()
+        return units
+
+
+async def test_a_cancellation_takes_nothing_of_a_retry_that_overtook_it(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
+    changing = store.open_session(ANN).executions.changing
+
+    async def retry_and_upload() -> None:
+        again = await changing.retry(made.id)
+        await put_file(store.files, ingest_key(again), INPUT)
+
+    slow = replace(store, table=OvertakenTable(store.table, retry_and_upload))
+    await slow.open_session(ANN).executions.changing.cancel(made.id)
+    again = await current_execution(store, made)
+    assert again.state == "waiting"
+    assert await store.files.list(f"pipelines/{pipeline.id}/") == (ingest_key(again),)
+    ready = await store.open_session(ANN).executions.uploads.confirm(made.id)
+    assert ready.bytes_total == len(INPUT)
+
+
+async def test_a_cancellation_takes_nothing_of_a_claim_that_overtook_it(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready_execution(store, pipeline)
+    session = store.open_session(ANN).executions
+    await session.external.claim(made.id, "far")
+
+    async def claim_and_upload() -> None:
+        await session.changing.retry(made.id)
+        await session.external.claim(made.id, "near")
+        await put_file(store.files, staged_key(output_key(made), 2), b"x")
+
+    slow = replace(store, table=OvertakenTable(store.table, claim_and_upload))
+    await slow.open_session(ANN).executions.changing.cancel(made.id)
+    assert (await current_execution(store, made)).fence == 2
+    assert await store.files.stat(staged_key(output_key(made), 2)) is not None
+
+
+async def test_wherever_a_cancellation_dies_nothing_stays_that_counts_no_more(
+    store: Store, pipeline: Pipeline
+) -> None:
+    bad, deaths = b"distance,Fuel type\nfar,gas\n", 0
+    for calls in range(40):
+        awaited = await begin_execution(store, pipeline)
+        await put_file(store.files, ingest_key(awaited), INPUT)
+        failed = await finished_execution(store, pipeline, bad + b"far%d,gas\n" % calls)
+        changing = store.open_session(ANN).executions.changing
+        await changing.retry(failed.id)
+        await store.open_session(ANN).executions.external.claim(failed.id, "far")
+        died = 0
+        for made in (awaited, failed):
+            life = WriteAllowance(calls)
+            mortal = replace(
+                store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
+            )
+            with suppress(ProcessDied):
+                await mortal.open_session(ANN).executions.changing.cancel(made.id)
+                continue
+            died += 1
+            if (await current_execution(store, made)).state == "cancelled":
+                kept = await store.files.list(f"pipelines/{pipeline.id}/1/executions/{made.id}/")
+                assert [key for key in kept if "/input." not in key] == []
+                assert await store.files.stat(ingest_key(made)) is None
+        deaths += died
+        if not died:
+            break
+    assert deaths >= 8

@@ -314,6 +314,7 @@ async def test_wherever_a_confirmation_is_cut_the_upload_is_found_and_nothing_st
             deaths += 1
         await store.confirm_uploads()
         assert await run_to_end(store, made) == OUTPUT
+        assert await store.files.stat(ingest_key(made)) is None
         watch.move(timedelta(seconds=1))
     assert deaths >= 2
     watch.move(timedelta(days=31))

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.datastore.errors import RequestRefused, Unavailable
 from penstock.datastore.executions.claims.claims import Claims
-from penstock.datastore.executions.files import errors_key, output_key
+from penstock.datastore.executions.files import errors_key, input_key, output_key
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.workers.worker import REFUSED
 from penstock.datastore.objects.port import Chunks, Files
@@ -58,6 +58,9 @@ async def test_wherever_a_worker_dies_the_next_one_finishes(
         await store.execution_worker("heir").run_all()
         after = await current_execution(store, made)
         assert (after.state, after.rows) == ("success", 4)
+        folder = input_key(after).rpartition("/")[0]
+        wanted = {input_key(after), output_key(after), errors_key(after)}
+        assert {*await store.files.list(f"{folder}/")} == wanted
         output = await read_content(store.files, output_key(after))
         assert output == OUTPUT + b"%d,%s\r\n" % (
             2 * calls,
