@@ -18,6 +18,7 @@ from penstock.datastore.executions.access import (
 from penstock.datastore.executions.claims.claims import with_end_state
 from penstock.datastore.executions.create import admit_execution
 from penstock.datastore.executions.files import (
+    delete_copies,
     delete_staged_files,
     delete_used_upload,
     has_results,
@@ -77,6 +78,8 @@ class ChangeExecutions:
         )
         # Of what was cancelled, and not of what it may be by now: a retry has files of its own.
         await self._end_upload(cancelled)
+        if _awaits_upload(cancelled):
+            await delete_copies(self.access.files, cancelled)
         await delete_staged_files(self.access.files, cancelled)
         return await self._read(id)
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -21,13 +22,16 @@ from penstock.datastore.executions.records import (
     OutputFormat,
 )
 from penstock.datastore.objects.own_keys import delete_below, walk_keys
-from penstock.datastore.objects.port import Download, Files, FileStatus
+from penstock.datastore.objects.port import Download, Files, FileStatus, Stat
 
 EARLIER_CLAIMS: Final = 16
 """The claims before the present one whose uploads are ended; what is older goes at the removal."""
 
 STAGED_FORM_TIME: Final = timedelta(hours=24)
 """The time for which the forms of a claim are valid."""
+
+NAME_DIGITS: Final = 16
+"""Digits of each of the two digests in the name of a copy."""
 
 AGAIN: Final = "_"
 """What separates the name of an upload from its number, where the first was given up."""
@@ -52,6 +56,24 @@ def input_key(execution: Execution) -> str:
     """
     copy = "" if execution.input_copy is None else f".{execution.input_copy}"
     return f"{_execution_folder(execution)}/input{copy}.txt"
+
+
+def name_copy(execution: Execution, content: Stat) -> str:
+    """The name of the copy of an upload: of this content, and of no other upload."""
+    return _upload_digest(execution) + _digest(f"{content.size} {content.etag}")
+
+
+def _upload_digest(execution: Execution) -> str:
+    return _digest(execution.ingest)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:NAME_DIGITS]
+
+
+async def delete_copies(files: Files, execution: Execution) -> None:
+    """Delete all copies of the present upload, as those of starts that were killed."""
+    await delete_below(files, f"{_execution_folder(execution)}/input.{_upload_digest(execution)}")
 
 
 def table_key(execution: Execution) -> str:

@@ -2,7 +2,6 @@
 
 from asyncio import gather
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Final
 
 from msgspec.structs import replace
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 from penstock.datastore.datasets.table_cache import DatasetTables, MissingFile
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.executions.failure_codes import FailureCode
-from penstock.datastore.executions.files import ingest_key, input_key
+from penstock.datastore.executions.files import ingest_key, input_key, name_copy
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.objects.lasting_copies import copy_lasting
 from penstock.datastore.objects.port import FileReplaced, Files, Stat
@@ -23,7 +22,6 @@ from penstock.transform.plan import TransformPlan
 from penstock.transform.problems import InputRefused
 
 ATTEMPTS: Final = 3
-NAME_DIGITS: Final = 32
 
 
 async def copy_upload(files: Files, execution: Execution) -> tuple[Execution, Stat] | None:
@@ -37,7 +35,7 @@ async def copy_upload(files: Files, execution: Execution) -> tuple[Execution, St
         if uploaded is None:
             return None
         await files.refuse_uploads(ingest_key(execution))
-        pinned = replace(execution, input_copy=_copy_name(execution, uploaded))
+        pinned = replace(execution, input_copy=name_copy(execution, uploaded))
         if await files.stat(input_key(pinned)) is not None:
             return pinned, uploaded
         try:
@@ -48,12 +46,6 @@ async def copy_upload(files: Files, execution: Execution) -> tuple[Execution, St
             return None
         return pinned, uploaded
     raise Unavailable("The input is being replaced again and again.")
-
-
-def _copy_name(execution: Execution, stat: Stat) -> str:
-    """The name of a copy: of this content, and of no other upload, which may have its own end."""
-    named = f"{execution.ingest} {stat.size} {stat.etag}"
-    return sha256(named.encode()).hexdigest()[:NAME_DIGITS]
 
 
 async def copy_input(files: Files, execution: Execution) -> Stat | None:

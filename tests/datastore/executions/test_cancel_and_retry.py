@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.datastore.errors import IllegalState, NotPermitted
-from penstock.datastore.executions.files import ingest_key, output_key, staged_key
+from penstock.datastore.executions.files import ingest_key, input_key, output_key, staged_key
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.roles import Role
 from penstock.datastore.store import Store
@@ -155,8 +155,9 @@ class OvertakenTable(InterceptedTable):
         return units
 
 
+@pytest.mark.parametrize("starts", [False, True])
 async def test_a_cancellation_takes_nothing_of_a_retry_that_overtook_it(
-    store: Store, pipeline: Pipeline
+    store: Store, pipeline: Pipeline, starts: bool
 ) -> None:
     made = await begin_execution(store, pipeline)
     await put_file(store.files, ingest_key(made), INPUT)
@@ -165,12 +166,15 @@ async def test_a_cancellation_takes_nothing_of_a_retry_that_overtook_it(
     async def retry_and_upload() -> None:
         again = await changing.retry(made.id)
         await put_file(store.files, ingest_key(again), INPUT)
+        if starts:
+            await store.open_session(ANN).executions.uploads.confirm(made.id)
 
     slow = replace(store, table=OvertakenTable(store.table, retry_and_upload))
     await slow.open_session(ANN).executions.changing.cancel(made.id)
     again = await current_execution(store, made)
     assert again.state == "waiting"
-    assert await store.files.list(f"pipelines/{pipeline.id}/") == (ingest_key(again),)
+    kept = input_key(again) if starts else ingest_key(again)
+    assert await store.files.list(f"pipelines/{pipeline.id}/") == (kept,)
     ready = await store.open_session(ANN).executions.uploads.confirm(made.id)
     assert ready.bytes_total == len(INPUT)
 

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -324,6 +325,31 @@ async def test_wherever_a_confirmation_is_cut_the_upload_is_found_and_nothing_st
     await store.finish_deletes()
     assert await store.files.list("pipelines/") == ()
     assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_cancellation_removes_the_copy_of_a_start_that_was_killed(
+    store: Store, pipeline: Pipeline
+) -> None:
+    deaths, left = 0, 0
+    for calls in range(20):
+        made = await begin_execution(store, pipeline)
+        await put_file(store.files, ingest_key(made), INPUT)
+        life = WriteAllowance(calls)
+        mortal = replace(
+            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
+        )
+        with suppress(ProcessDied):
+            await mortal.open_session(ANN).executions.uploads.confirm(made.id)
+            break
+        deaths += 1
+        begun = (await current_execution(store, made)).ready_at is not None
+        left += not begun and await inputs_of(store, made) != []
+        await store.open_session(ANN).executions.changing.cancel(made.id)
+        assert await store.files.stat(ingest_key(made)) is None
+        assert begun or await inputs_of(store, made) == []
+    assert deaths >= 2
+    assert left >= 1
 
 
 @on_sqlite
