@@ -31,9 +31,9 @@ from penstock.datastore.executions.rows import (
     report_transition,
     transition_writes,
 )
+from penstock.datastore.executions.start import make_ready
 from penstock.datastore.executions.unattended_starts import needs_starter
 from penstock.datastore.executions.upload_places import awaits_upload
-from penstock.datastore.executions.uploads import make_ready
 from penstock.datastore.groups.states import find_disabled
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import finish_all

@@ -6,31 +6,26 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-import msgspec
-
-from penstock.datastore.access.access import Access, not_found_error
+from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import packed_units
-from penstock.datastore.errors import IllegalState, NotFound, NotPermitted, Unavailable
+from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
 from penstock.datastore.executions.access import require_control, require_open, require_reach
 from penstock.datastore.executions.files import delete_used_upload, ingest_key, input_key
 from penstock.datastore.executions.lists.listing import ExecutionFilter, ListExecutions
-from penstock.datastore.executions.plans.pinned_inputs import copy_upload
 from penstock.datastore.executions.reading import ReadExecutions, find_execution
 from penstock.datastore.executions.records import (
-    EventKind,
     Execution,
     ExecutionRules,
     ExecutionState,
 )
 from penstock.datastore.executions.revoked_pins import require_pins
-from penstock.datastore.executions.rows import TransitionEvent, transition_writes
+from penstock.datastore.executions.start import make_ready
 from penstock.datastore.executions.unattended_starts import needs_starter
 from penstock.datastore.executions.upload_places import awaits_upload
 from penstock.datastore.groups.states import require_enabled
 from penstock.datastore.input_files.convert import stored_kind
-from penstock.datastore.objects.port import Files, Stat, UploadForm
+from penstock.datastore.objects.port import Files, UploadForm
 from penstock.datastore.resources.reading import ResourceReader
-from penstock.datastore.table.commit import Attempts, StaleRead, commit
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.pages import Window
 from penstock.datastore.text import is_id
@@ -173,59 +168,3 @@ def _not_ready_error(execution: Execution) -> IllegalState:
     waits = state is ExecutionState.WAITING
     words = "Nothing was uploaded yet." if waits else f"It is {state.value}."
     return IllegalState(words, state.name)
-
-
-async def make_ready(
-    access: Access, files: Files, execution: Execution, by: str
-) -> Execution | None:
-    """Pin what was uploaded, and make the execution ready with it; None if nothing was uploaded.
-
-    Returns the current state of the execution, also if that was done already. Later uploads change
-    nothing: the copy is named after its content, and the transaction that makes the execution ready
-    names it. An attempt uses the copy of an interrupted one; a copy that none uses is removed
-    with the execution, because another attempt may come at any time.
-    """
-    found = await copy_upload(files, execution)
-    if found is None:
-        return None
-    pinned, stat = found
-    try:
-        ready = await _commit_ready(access, pinned, stat, by)
-    except NotFound:
-        await files.delete(input_key(pinned))
-        raise
-    if ready.input_copy != pinned.input_copy:
-        await files.delete(input_key(pinned))
-    if ready.ready_at is not None:
-        with suppress(Unavailable):  # It then goes with the first claim.
-            await delete_used_upload(files, ready)
-    return ready
-
-
-async def _commit_ready(access: Access, pinned: Execution, stat: Stat, by: str) -> Execution:
-    """Make the execution ready unless that was done already; return its current state."""
-    execution = msgspec.structs.replace(pinned, input_copy=None)
-    async for _ in Attempts():
-        if not awaits_upload(execution) or execution.ingest != pinned.ingest:
-            # Tried again since it was read, it waits for what comes by another form.
-            return execution
-        now = access.clock.timestamp()
-        after = msgspec.structs.replace(
-            execution, ready_at=now, bytes_total=stat.size, input_copy=pinned.input_copy
-        )
-        event = TransitionEvent(EventKind.UPLOADED, by, now)
-        try:
-            await commit(access.table, transition_writes(execution, after, event))
-        except StaleRead:
-            execution = await require_execution(access, execution.id)
-        else:
-            return await require_execution(access, execution.id)
-    raise Unavailable("The execution is being written by many at once.")
-
-
-async def require_execution(access: Access, id: str) -> Execution:
-    """The current state of an execution; raises NotFound if it was removed."""
-    found = await find_execution(access.table, id)
-    if found is None:
-        raise not_found_error("execution")
-    return found

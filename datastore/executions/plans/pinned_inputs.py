@@ -1,18 +1,14 @@
-"""The inputs of an execution: its file, fixed when it becomes ready, and its datasets."""
+"""The inputs of an execution, which are pinned: its file and its datasets."""
 
 from asyncio import gather
 from collections.abc import Mapping
-from typing import Final
-
-from msgspec.structs import replace
 
 from penstock.datastore.datasets.table_cache import DatasetTables, MissingFile
-from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.failure_codes import FailureCode
-from penstock.datastore.executions.files import ingest_key, input_key, name_copy
+from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.objects.lasting_copies import copy_lasting
-from penstock.datastore.objects.port import FileReplaced, Files, Stat
+from penstock.datastore.objects.port import Files, Stat
 from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.table.items import load, read_lasting_rows
 from penstock.datastore.table.layout import REFERENCE_DATASET
@@ -20,32 +16,6 @@ from penstock.datastore.table.port import Table
 from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.plan import TransformPlan
 from penstock.transform.problems import InputRefused
-
-ATTEMPTS: Final = 3
-
-
-async def copy_upload(files: Files, execution: Execution) -> tuple[Execution, Stat] | None:
-    """Copy what was uploaded, unless an earlier call did; None if nothing was uploaded.
-
-    Returns the execution with the name of the copy. The form ends first, where forms can be ended:
-    what came behind the copy would be stored and count nowhere.
-    """
-    for _ in range(ATTEMPTS):
-        uploaded = await files.stat(ingest_key(execution))
-        if uploaded is None:
-            return None
-        await files.refuse_uploads(ingest_key(execution))
-        pinned = replace(execution, input_copy=name_copy(execution, uploaded))
-        if await files.stat(input_key(pinned)) is not None:
-            return pinned, uploaded
-        try:
-            await copy_lasting(files, ingest_key(execution), input_key(pinned), uploaded.etag)
-        except FileReplaced:
-            continue
-        except NotFound:
-            return None
-        return pinned, uploaded
-    raise Unavailable("The input is being replaced again and again.")
 
 
 async def copy_input(files: Files, execution: Execution) -> Stat | None:

@@ -245,37 +245,85 @@ async def test_what_came_before_a_retry_is_not_used_by_a_start_that_was_under_wa
     assert await run_to_end(store, made) == OUTPUT
 
 
+class SlowFiles(ForwardingFiles):
+    """A file store that copies when it is released."""
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self.begun, self.released = asyncio.Event(), asyncio.Event()
+        self.copies = list[str]()
+
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
+        self.copies.append(target)
+        self.begun.set()
+        await self.released.wait()
+        await super().copy(source, target, etag)
+
+
+class DistantFiles(SlowFiles):
+    """A file store that ends a copy whose source was deleted meanwhile, as S3 does."""
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self.removed = asyncio.Event()
+
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
+        content = await read_content(self.files, source)
+        self.copies.append(target)
+        self.begun.set()
+        await self.released.wait()
+        await put_file(self.files, target, content or b"")
+
+    async def delete(self, key: str) -> None:
+        await super().delete(key)
+        if key in self.copies:
+            self.removed.set()
+
+
 @on_sqlite
 async def test_a_start_that_is_cut_off_is_continued_with_its_copy(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = await begin_execution(store, pipeline)
     await put_file(store.files, ingest_key(made), INPUT)
-    begun, released, copies = asyncio.Event(), asyncio.Event(), list[str]()
-
-    class SlowFiles(ForwardingFiles):
-        """A file store that copies when it is released."""
-
-        async def copy(self, source: str, target: str, etag: str | None = None) -> None:
-            copies.append(target)
-            begun.set()
-            await released.wait()
-            await super().copy(source, target, etag)
-
-    slow = replace(store, files=SlowFiles(store.files))
-    uploads = slow.open_session(ANN).executions.uploads
+    slow = SlowFiles(store.files)
+    uploads = replace(store, files=slow).open_session(ANN).executions.uploads
     for _ in range(3):
         calling = asyncio.ensure_future(uploads.confirm(made.id))
-        await begun.wait()
+        await slow.begun.wait()
         for _ in range(3):
             await asyncio.sleep(0)
         calling.cancel()
         await asyncio.wait([calling])
-    released.set()
+    slow.released.set()
     ready = await uploads.confirm(made.id)
-    assert copies == [input_key(ready)]
+    assert slow.copies == [input_key(ready)]
     assert await inputs_of(store, made) == [f"input.{ready.input_copy}.txt"]
     assert await run_to_end(store, made) == OUTPUT
+
+
+@on_sqlite
+@pytest.mark.parametrize("retries", [False, True])
+async def test_a_copy_that_outlasts_its_start_goes_if_the_execution_was_cancelled_meanwhile(
+    store: Store, pipeline: Pipeline, retries: bool
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
+    slow = DistantFiles(store.files)
+    calling = asyncio.ensure_future(
+        replace(store, files=slow).open_session(ANN).executions.uploads.confirm(made.id)
+    )
+    await slow.begun.wait()
+    calling.cancel()
+    await asyncio.wait([calling])
+    changing = store.open_session(ANN).executions.changing
+    await changing.cancel(made.id)
+    if retries:
+        await changing.retry(made.id)
+    slow.released.set()
+    async with asyncio.timeout(HUNG_SECONDS):
+        await slow.removed.wait()
+    assert await inputs_of(store, made) == []
 
 
 @on_sqlite
