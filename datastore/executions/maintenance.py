@@ -15,7 +15,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions.claims.claims import with_end_state
 from penstock.datastore.executions.claims.queue import due_executions
 from penstock.datastore.executions.failure_codes import FailureCode
-from penstock.datastore.executions.files import ingest_key, input_key
+from penstock.datastore.executions.files import delete_copies, ingest_key, input_key
 from penstock.datastore.executions.records import (
     EventKind,
     Execution,
@@ -117,7 +117,9 @@ class ExecutionMaintenance:
             # A retry has another form, so what nobody started would count nowhere from then on.
             await self.files.refuse_uploads(ingest_key(execution))
             await self.files.delete(ingest_key(execution))
-            await self._fail(execution, _NOT_STARTED if waits else _NO_INPUT)
+            if await self._fail(execution, _NOT_STARTED if waits else _NO_INPUT):
+                # A start that was killed may have left one; a retry has others.
+                await delete_copies(self.files, execution)
         return False
 
     async def _take_over_rows(self, execution: Execution) -> bool:
@@ -165,7 +167,8 @@ class ExecutionMaintenance:
         until = execution.upload_until or since
         return until < iso_timestamp(self.access.clock.now() - UPLOAD_GRACE)
 
-    async def _fail(self, execution: Execution, reason: _Reason) -> None:
+    async def _fail(self, execution: Execution, reason: _Reason) -> bool:
+        """Fail an execution; False if it was written meanwhile."""
         now = self.access.clock.now()
         failed = msgspec.structs.replace(
             with_end_state(execution, ExecutionState.FAILED, now, self.rules),
@@ -176,5 +179,6 @@ class ExecutionMaintenance:
         try:
             await commit(self.access.table, transition_writes(execution, failed, event))
         except StaleRead:
-            return
+            return False
         report_transition(self.rules, failed, event)
+        return True

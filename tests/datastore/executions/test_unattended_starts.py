@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import NotFound, NotPermitted
-from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.executions.files import ingest_key, input_key, name_copy
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import GroupRole, Pipeline
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
@@ -82,6 +83,11 @@ async def test_nothing_starts_an_upload_of_who_lost_the_grant(store: Store, watc
     made = await begin_execution(store, pipeline, EVE)
     await revoke(store, pipeline, EU)
     await upload(store, made)
+    stat = await store.files.stat(ingest_key(made))
+    assert stat is not None
+    # A start that was killed before the revoke left it.
+    left = input_key(replace(made, input_copy=name_copy(made, stat)))
+    await store.files.copy(ingest_key(made), left)
     before = await contents(store.table)
     assert await store.confirm_uploads() == 0
     with pytest.raises(NotPermitted):
@@ -93,7 +99,7 @@ async def test_nothing_starts_an_upload_of_who_lost_the_grant(store: Store, watc
     assert await store.confirm_uploads() == 0
     after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "NOT_STARTED")
-    assert await store.files.stat(ingest_key(made)) is None
+    assert await store.files.list(f"pipelines/{pipeline.id}/") == ()
     assert await faults(store.table) == []
 
 
