@@ -26,6 +26,7 @@ from penstock.datastore.executions.files import (
     lost_keys,
     next_ingest,
     place_files,
+    placed_keys,
     refuse_staged_uploads,
 )
 from penstock.datastore.executions.reading import ReadExecutions, VisibleExecution
@@ -81,6 +82,9 @@ class ChangeExecutions:
         if _awaits_upload(cancelled):
             await delete_copies(self.access.files, cancelled)
         await delete_staged_files(self.access.files, cancelled)
+        if not has_results(cancelled):
+            for key in placed_keys(cancelled):
+                await self.access.files.delete(key)
         return await self._read(id)
 
     async def _remove_counted_files(self, found: VisibleExecution) -> Sequence[Write]:

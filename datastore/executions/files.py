@@ -142,6 +142,11 @@ def lost_keys(execution: Execution) -> list[str]:
     return [key for place in (first, *places) for key in written_keys(place)]
 
 
+def placed_keys(execution: Execution) -> tuple[str, ...]:
+    """The keys of what workers of the present claim, of a server or elsewhere, put into place."""
+    return written_keys(place_own_files(execution)) + written_keys(place_files(execution))
+
+
 def written_keys(execution: Execution) -> tuple[str, ...]:
     """The keys of all files that the worker of a server writes in its place."""
     output, errors = output_key(execution), errors_key(execution)

@@ -1,7 +1,7 @@
 """Executions run by external workers, which claim, report and end them under a fence."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -11,7 +11,14 @@ from msgspec.structs import asdict, replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.files import key_of_file
-from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted, Unavailable
+from penstock.datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    NotFound,
+    NotPermitted,
+    Unavailable,
+)
 from penstock.datastore.executions.access import RUN_ROLE, require_full_view
 from penstock.datastore.executions.cancel_and_retry import illegal_state_error
 from penstock.datastore.executions.claims.claims import (
@@ -43,6 +50,7 @@ from penstock.datastore.executions.records import (
     OutputFormat,
     external_worker_name,
 )
+from penstock.datastore.executions.workers.late_files import delete_late_files
 from penstock.datastore.objects.port import Download, Files, UploadForm
 from penstock.datastore.records import DatasetContent
 from penstock.datastore.text import multiline_problem, name_problem
@@ -150,17 +158,29 @@ class ExternalWorkers:
             if not await self._is_uploaded(claimed, key_of):
                 name = key_of(claimed).rpartition("/")[2]
                 raise IllegalState(f"{name} was not uploaded yet.", claimed.state.name)
-        await self._publish(claimed, counts, (output_key, errors_key))
-        return await self._end(claimed, ExecutionState.SUCCESS, counts)
+        async with self._late_files_removed(claimed):
+            await self._publish(claimed, counts, (output_key, errors_key))
+            return await self._end(claimed, ExecutionState.SUCCESS, counts)
 
     async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
         """End the execution in failure with a reason; uploaded rejected rows are kept."""
         if problems := [*_reason_problems(code, message)]:
             raise Invalid(problems)
         claimed = await self._read_held(id, fence)
-        if await self._is_uploaded(claimed, errors_key):
-            await self._publish(claimed, claimed.counts, [errors_key])
-        return await self._end(claimed, ExecutionState.FAILED, claimed.counts, code, message)
+        async with self._late_files_removed(claimed):
+            if await self._is_uploaded(claimed, errors_key):
+                await self._publish(claimed, claimed.counts, [errors_key])
+            return await self._end(claimed, ExecutionState.FAILED, claimed.counts, code, message)
+
+    @asynccontextmanager
+    async def _late_files_removed(self, claimed: Execution) -> AsyncIterator[None]:
+        """Remove what is published where the claim was lost meanwhile."""
+        try:
+            yield
+        except (IllegalState, NotFound):
+            with suppress(Unavailable):  # They then go with the execution, or by its next claim.
+                await delete_late_files(self.access.table, self.files, place_files(claimed))
+            raise
 
     async def _end(
         self,

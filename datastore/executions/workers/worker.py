@@ -23,9 +23,9 @@ from penstock.datastore.executions.files import (
     place_own_files,
     written_keys,
 )
-from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.removal import delete_orphaned_files
+from penstock.datastore.executions.workers.late_files import delete_late_files
 from penstock.datastore.executions.workers.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.workers.run_one import ExecutionRunner
 from penstock.datastore.executions.workers.write_dataset import DatasetOutput
@@ -171,11 +171,7 @@ class ExecutionWorker:
     async def _delete_late_files(self, claimed: Execution) -> None:
         """Delete what was written for a claim that was lost to another one or a cancellation."""
         with suppress(*STORE_FAILURES):
-            found = await find_execution(self.table, claimed.id)
-            if found is not None and (
-                found.fence > claimed.fence or found.state is ExecutionState.CANCELLED
-            ):
-                await self._delete_files_of(claimed)
+            await delete_late_files(self.table, self.files, place_own_files(claimed))
 
     async def _delete_files_of(self, claimed: Execution) -> None:
         """Delete what was written for a claim; what stays goes with the next, or the execution."""

@@ -1,17 +1,26 @@
 """Results of claims: they count for quotas until the next end removes them."""
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.executions.claims.claims import Claims
-from penstock.datastore.executions.files import errors_key, place_own_files, staged_key
+from penstock.datastore.executions.files import (
+    errors_key,
+    output_key,
+    place_own_files,
+    placed_keys,
+    staged_key,
+)
 from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.objects.port import Files
 from penstock.datastore.quotas.usage import sum_user
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
+from penstock.transform.outcome import RowCounts
 from tests.datastore.executions.sample_executions import (
     ANN,
     ERRORS,
@@ -157,4 +166,61 @@ async def test_what_a_worker_stores_amid_a_cancellation_goes(
     cancelling = replace(store, files=CancellingFiles(store, made))
     assert await cancelling.execution_worker("w").run_all() == 1
     assert (await current_execution(store, made)).state is ExecutionState.CANCELLED
+    await require_counted(store, made)
+
+
+class OvertakenFiles(ForwardingFiles):
+    """A store of files in which somebody else calls once the first copy is made."""
+
+    def __init__(self, files: Files, overtake: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(files)
+        self.overtake: Callable[[], Awaitable[object]] | None = overtake
+
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
+        await super().copy(source, target, etag)
+        if self.overtake is not None:
+            overtake, self.overtake = self.overtake, None
+            await overtake()
+
+
+@on_sqlite
+@pytest.mark.parametrize("succeeds", [True, False])
+@pytest.mark.parametrize("retries", [True, False])
+async def test_what_a_worker_elsewhere_publishes_amid_a_cancellation_goes(
+    store: Store, pipeline: Pipeline, watch: Watch, succeeds: bool, retries: bool
+) -> None:
+    made = await ready_execution(store, pipeline)
+    session = store.open_session(ANN).executions
+    await session.external.claim(made.id, "far")
+    for key_of in (output_key, errors_key):
+        await put_file(store.files, staged_key(key_of(made), 1), ERRORS)
+
+    async def cancel() -> None:
+        await session.changing.cancel(made.id)
+        if retries:
+            await retry(store, made)
+            await session.external.claim(made.id, "near")
+
+    external = store.open_session(ANN).executions.external
+    late = replace(external, files=OvertakenFiles(store.files, cancel))
+    ending = (
+        late.complete(made.id, 1, RowCounts(1, 1, 0, 1, 1))
+        if succeeds
+        else late.fail(made.id, 1, "WORKER_FAILED", "no")
+    )
+    with pytest.raises((IllegalState, NotFound)):
+        await ending
+    await require_counted(store, made)
+
+
+@on_sqlite
+async def test_a_cancellation_removes_what_a_worker_elsewhere_published_before_it_was_cut_off(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready_execution(store, pipeline)
+    session = store.open_session(ANN).executions
+    claimed = (await session.external.claim(made.id, "far")).execution
+    for key in placed_keys(claimed):
+        await put_file(store.files, key, ERRORS)
+    await session.changing.cancel(made.id)
     await require_counted(store, made)
