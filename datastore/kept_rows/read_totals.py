@@ -258,5 +258,6 @@ def _next_start(every: Every, start: datetime) -> datetime:
 def _too_large_error(measures: Sequence[Measure]) -> IllegalState:
     names = ", ".join(repr(one.output) for one in measures)
     return IllegalState(
-        f"A number of {names} has too many digits to be summed exactly.", "NUMBER_TOO_LONG"
+        f"A value of {names} is no number, or has too many digits to be summed exactly.",
+        "NUMBER_TOO_LONG",
     )
