@@ -19,6 +19,7 @@ from penstock.datastore.executions.claims.claims import with_end_state
 from penstock.datastore.executions.create import admit_execution
 from penstock.datastore.executions.files import (
     delete_copies,
+    delete_lost_rows,
     delete_staged_files,
     delete_used_upload,
     has_results,
@@ -82,9 +83,10 @@ class ChangeExecutions:
         if _awaits_upload(cancelled):
             await delete_copies(self.access.files, cancelled)
         await delete_staged_files(self.access.files, cancelled)
-        if not has_results(cancelled):
+        if cancelled.fence and not has_results(cancelled):
             for key in placed_keys(cancelled):
                 await self.access.files.delete(key)
+            await delete_lost_rows(self.access.files, cancelled)
         return await self._read(id)
 
     async def _remove_counted_files(self, found: VisibleExecution) -> Sequence[Write]:

@@ -21,6 +21,7 @@ from penstock.datastore.executions.records import (
     ExecutionState,
     OutputFormat,
 )
+from penstock.datastore.kept_rows.part_keys import delete_lost_parts
 from penstock.datastore.objects.own_keys import delete_below, walk_keys
 from penstock.datastore.objects.port import Download, Files, FileStatus, Stat
 
@@ -207,6 +208,14 @@ async def end_earlier_uploads(files: Files, claimed: Execution) -> None:
     await delete_used_upload(files, claimed)
     for key in (*staged_keys(before), *lost_keys(claimed)):
         await files.delete(key)
+    if before.fence:
+        await delete_lost_rows(files, before)
+
+
+async def delete_lost_rows(files: Files, execution: Execution) -> None:
+    """Delete the rows to be kept that workers of the present claim and of those before it wrote."""
+    await delete_staged_rows(files, execution)
+    await delete_lost_parts(files, execution.pipeline_id, execution.id, execution.fence)
 
 
 async def delete_used_upload(files: Files, execution: Execution) -> None:

@@ -28,8 +28,8 @@ from penstock.datastore.executions.rows import (
     key_of_execution,
 )
 from penstock.datastore.kept_rows.merged_files import read_merged_files
+from penstock.datastore.kept_rows.part_keys import delete_all_parts, delete_parts_of
 from penstock.datastore.kept_rows.records import RowsPart
-from penstock.datastore.kept_rows.write_part import delete_all_parts, delete_parts_of
 from penstock.datastore.objects.no_files import NO_FILES
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import finish_all

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY, ROW, TIME, VERSION
 from penstock.datastore.kept_rows.database import quote_name, quote_text
+from penstock.datastore.kept_rows.part_keys import rows_folder
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
 from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN
-from penstock.datastore.kept_rows.write_part import rows_folder
 
 
 class ExternalEngine(StrEnum):

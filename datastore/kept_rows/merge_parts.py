@@ -21,6 +21,7 @@ from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.kept_rows.engine import is_installed
 from penstock.datastore.kept_rows.merged_files import place_parts
 from penstock.datastore.kept_rows.part_files import PartFiles
+from penstock.datastore.kept_rows.part_keys import part_key
 from penstock.datastore.kept_rows.part_list import (
     MERGED_AFTER,
     RowsList,
@@ -33,7 +34,7 @@ from penstock.datastore.kept_rows.part_list import (
 )
 from penstock.datastore.kept_rows.records import MergedFile, RowsHead, RowsPart
 from penstock.datastore.kept_rows.snapshot import Snapshot
-from penstock.datastore.kept_rows.write_part import PartWriter, part_key
+from penstock.datastore.kept_rows.write_part import PartWriter
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.port import Put

@@ -27,6 +27,7 @@ from penstock.datastore.kept_rows.database import Connection, quote_name, quote_
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.open_rows import OpenRows
 from penstock.datastore.kept_rows.part_files import copy_to_disk
+from penstock.datastore.kept_rows.part_keys import part_key
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
 from penstock.datastore.kept_rows.snapshot import (
     COMMIT,
@@ -36,7 +37,6 @@ from penstock.datastore.kept_rows.snapshot import (
     sort_columns,
 )
 from penstock.datastore.objects.local_copies import read_local
-from penstock.datastore.objects.own_keys import delete_below
 from penstock.datastore.objects.port import Files, StoredFile
 from penstock.datastore.records import TimestampForm, ValueType
 from penstock.formula.core.values import FormulaType
@@ -83,25 +83,6 @@ class WrittenFile(NamedTuple):
 
     size: int
     digest: str
-
-
-def part_key(pipeline: str, name: str) -> str:
-    """The key of a part's file: Hive-style, so that other engines find a pipeline's files."""
-    return f"{rows_folder(pipeline)}{name}.parquet"
-
-
-def rows_folder(pipeline: str) -> str:
-    return f"results/pipeline={pipeline}/"
-
-
-async def delete_parts_of(files: Files, pipeline: str, execution: str) -> None:
-    """Delete the files of parts of an execution, also those that no list names."""
-    await delete_below(files, f"{rows_folder(pipeline)}{execution}-")
-
-
-async def delete_all_parts(files: Files, pipeline: str) -> None:
-    """Delete all files of rows of a pipeline, also those that no list and no execution names."""
-    await delete_below(files, rows_folder(pipeline))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """Files that were written for a claim which was lost meanwhile."""
 
-from collections.abc import Iterable
-
-from penstock.datastore.executions.files import errors_key, has_results, written_keys
+from penstock.datastore.executions.files import (
+    delete_lost_rows,
+    errors_key,
+    has_results,
+    written_keys,
+)
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.objects.port import Files
@@ -14,16 +17,14 @@ async def delete_late_files(table: Table, files: Files, placed: Execution) -> No
 
     `placed` is the execution as it was claimed, with the place of what the claim's worker made.
     """
-    for key in _late_keys(placed, await find_execution(table, placed.id)):
-        await files.delete(key)
-
-
-def _late_keys(placed: Execution, found: Execution | None) -> Iterable[str]:
-    """The keys in the place of a claim that the present execution does not have."""
-    keys = written_keys(placed)
-    if found is None or found.fence > placed.fence:
-        return keys
-    if found.state in (ExecutionState.IN_PROGRESS, ExecutionState.SUCCESS):
-        return ()
-    # Another call of the worker may have ended the claim in failure, which has rejected rows alone.
-    return (key for key in keys if key != errors_key(placed) or not has_results(found))
+    found, kept = await find_execution(table, placed.id), set[str]()
+    if found is not None and found.fence == placed.fence:
+        if found.state in (ExecutionState.IN_PROGRESS, ExecutionState.SUCCESS):
+            return
+        if has_results(found):
+            # Another call of the worker ended the claim in failure, with these rejected rows.
+            kept = {errors_key(placed)}
+    for key in written_keys(placed):
+        if key not in kept:
+            await files.delete(key)
+    await delete_lost_rows(files, placed)

@@ -21,6 +21,7 @@ from penstock.datastore.executions.claims.claims import Claims, with_counts, wit
 from penstock.datastore.executions.failure_codes import FailureCode
 from penstock.datastore.executions.files import (
     GrowingFile,
+    delete_lost_rows,
     errors_key,
     input_key,
     output_key,
@@ -131,6 +132,7 @@ class ExecutionRunner:
     rejections: tuple[RejectionCount, ...] | None = ()
     converted: ConvertedInput | None = None
     cuts: OutputCuts = field(default_factory=lambda: OutputCuts(0))
+    writes_parts: bool = False
 
     async def run(self) -> None:
         """Run the execution to its end.
@@ -302,6 +304,7 @@ class ExecutionRunner:
     ) -> Sequence[PartOfOutput]:
         """Write the files of the rows: on the machines of a cluster, or else here."""
         one = self.execution
+        self.writes_parts = True
         if isinstance(self.engine, RowsSpreader):
             written = WrittenOutput(one, plan, identity, self.cuts)
             if made := await self.engine.write_parts(self.files, self.part_files.engine, written):
@@ -366,6 +369,8 @@ class ExecutionRunner:
         await self._fail(TransformCode.OUTPUT_TOO_LARGE, message)
 
     async def _fail(self, code: str, message: str) -> None:
+        if self.writes_parts:
+            await delete_lost_rows(self.files, self.execution)
         await self._end(ExecutionState.FAILED, _EndFacts(code=code, message=message))
 
     async def _end(self, state: ExecutionState, facts: _EndFacts) -> None:

@@ -11,8 +11,8 @@ from penstock.datastore.kept_rows import merge_parts, open_rows, part_list
 from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.kept_rows.merge_parts import PartMerger
 from penstock.datastore.kept_rows.open_rows import LISTED_PARTS, PAID_SHARE, QUERY_UNITS
+from penstock.datastore.kept_rows.part_keys import rows_folder
 from penstock.datastore.kept_rows.part_list import RowsList, read_list, read_parts
-from penstock.datastore.kept_rows.write_part import rows_folder
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window

@@ -10,8 +10,9 @@ import pytest
 from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.kept_rows.external_table import ExternalEngine, write_statements
 from penstock.datastore.kept_rows.part_files import copy_parts
+from penstock.datastore.kept_rows.part_keys import rows_folder
 from penstock.datastore.kept_rows.part_list import MERGED_AFTER, pipelines_to_merge, read_parts
-from penstock.datastore.kept_rows.write_part import PartWriter, WrittenFile, rows_folder
+from penstock.datastore.kept_rows.write_part import PartWriter, WrittenFile
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window

@@ -24,9 +24,10 @@ from penstock.datastore.kept_rows.merge_parts import (
 )
 from penstock.datastore.kept_rows.merged_files import place_parts, read_merged_files
 from penstock.datastore.kept_rows.part_files import PartFiles, copy_to_disk
+from penstock.datastore.kept_rows.part_keys import part_key, rows_folder
 from penstock.datastore.kept_rows.part_list import MERGED_AFTER, add_parts, read_head, read_parts
 from penstock.datastore.kept_rows.records import MergedFile, RowsPart
-from penstock.datastore.kept_rows.write_part import PartWriter, WrittenFile, part_key, rows_folder
+from penstock.datastore.kept_rows.write_part import PartWriter, WrittenFile
 from penstock.datastore.objects.port import Chunks
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store

@@ -8,7 +8,8 @@ from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import Execution, ExecutionMode
 from penstock.datastore.executions.removal import ExecutionRemoval
-from penstock.datastore.kept_rows.write_part import PartWriter, rows_folder
+from penstock.datastore.kept_rows.part_keys import rows_folder
+from penstock.datastore.kept_rows.write_part import PartWriter
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store

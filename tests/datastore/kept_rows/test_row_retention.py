@@ -18,8 +18,9 @@ from penstock.datastore.kept_rows.external_table import ExternalEngine, write_st
 from penstock.datastore.kept_rows.merge_parts import PartMerger
 from penstock.datastore.kept_rows.merged_files import read_merged_files
 from penstock.datastore.kept_rows.part_files import copy_parts
+from penstock.datastore.kept_rows.part_keys import rows_folder
 from penstock.datastore.kept_rows.part_list import pipelines_to_merge, read_head, read_parts
-from penstock.datastore.kept_rows.write_part import PartWriter, WrittenFile, rows_folder
+from penstock.datastore.kept_rows.write_part import PartWriter, WrittenFile
 from penstock.datastore.records import Output, Parameter, Pipeline, RowKeeping, Transform, ValueType
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import ROWS_HEAD, ROWS_LIMIT

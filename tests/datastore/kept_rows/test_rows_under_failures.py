@@ -10,8 +10,9 @@ import pytest
 
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.kept_rows.part_files import copy_to_disk
+from penstock.datastore.kept_rows.part_keys import rows_folder
 from penstock.datastore.kept_rows.part_list import read_head, read_parts
-from penstock.datastore.kept_rows.write_part import PARQUET, PartWriter, rows_folder
+from penstock.datastore.kept_rows.write_part import PARQUET, PartWriter
 from penstock.datastore.objects.chunks import single_chunk
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Pipeline

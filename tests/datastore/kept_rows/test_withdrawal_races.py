@@ -8,10 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from penstock.datastore.errors import NotFound, RateLimited
+from penstock.datastore.kept_rows.part_keys import rows_folder
 from penstock.datastore.kept_rows.part_list import read_head, read_parts
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
 from penstock.datastore.kept_rows.withdraw import WithdrawRows
-from penstock.datastore.kept_rows.write_part import PartWriter, rows_folder
+from penstock.datastore.kept_rows.write_part import PartWriter
 from penstock.datastore.records import Pipeline, ValueType
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import ANN, ready_execution

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from penstock.datastore.kept_rows.part_keys import rows_folder
 from penstock.datastore.kept_rows.part_list import read_parts
-from penstock.datastore.kept_rows.write_part import rows_folder
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import parse_key
 from tests.schema.kept_rows.energy import (
