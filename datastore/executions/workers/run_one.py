@@ -114,7 +114,7 @@ class ExecutionRunner:
 
     `result_bytes` is the size of what it stored as the result; None while it stored nothing.
     `read_as` says how the file was read, which was `converted` first if it was no CSV. `rejections`
-    are the commonest reasons of rows that failed.
+    are the commonest reasons of rows that failed. With `writes_parts`, files of rows may be there.
     """
 
     table: Table
