@@ -1,6 +1,7 @@
 """Withdrawals: commits after which rows do not stand any more, until an execution makes them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import WorkPayer
+from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
@@ -29,6 +31,7 @@ from penstock.datastore.kept_rows.conditions import (
 from penstock.datastore.kept_rows.database import Connection
 from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
+from penstock.datastore.kept_rows.part_keys import part_key
 from penstock.datastore.kept_rows.part_list import RowsMoved, add_parts, read_head, read_parts
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN, Snapshot, types_of
@@ -126,16 +129,24 @@ class WithdrawRows:
         self, pipeline: Pipeline, chosen: Condition, reason: str, check: CheckRows
     ) -> int:
         parts = await read_parts(self.access.table, pipeline.id)
+        id = self.access.clock.new_id()
+        staged = StagedFile(self.access, id, part_key(pipeline.id, f"withdrawal-{id}"))
         part = None
         if parts:
-            part = await self._write(pipeline, parts, chosen, check)
+            part = await self._write(staged, parts, chosen, check)
         if part is None:
             check({})
             raise RowsMoved
         part = replace(part, by=self.access.caller.user_id, reason=reason)
-        return await self._add(pipeline.id, part, parts)
+        try:
+            return await self._add(pipeline.id, part, parts, staged)
+        except (RowsMoved, StaleRead, PenstockError):
+            await staged.try_drop()
+            raise
 
-    async def _add(self, pipeline: str, part: RowsPart, seen: Sequence[RowsPart]) -> int:
+    async def _add(
+        self, pipeline: str, part: RowsPart, seen: Sequence[RowsPart], staged: StagedFile
+    ) -> int:
         """Add a part whose rows stand after the commits that were seen; return their number.
 
         A commit that comes first is no matter if it has none of these rows. Otherwise the part is
@@ -149,32 +160,23 @@ class WithdrawRows:
                 seen = [*seen, *await self._read_others(pipeline, part, seen[-1].commit)]
                 part = replace(part, types=types_of(seen), key=seen[-1].key)
             if seen[-1].commit == head.commits or not head.commits:
-                try:
-                    await commit(access.table, [*add_parts(pipeline, head, [part])[1], exists])
-                except RowsMoved:
-                    continue
-                except (StaleRead, LimitExceeded):
-                    await access.files.delete(part.file)
-                    raise
-                return part.count
-        await access.files.delete(part.file)
+                writes = [*add_parts(pipeline, head, [part])[1], staged.adoption_write(), exists]
+                with suppress(RowsMoved):
+                    await commit(access.table, writes)
+                    return part.count
         raise Unavailable(MANY_AT_ONCE)
 
     async def _read_others(self, pipeline: str, part: RowsPart, after: int) -> Sequence[RowsPart]:
         """Return the parts behind the commits that were seen; RowsMoved if they have its rows."""
         others = await read_parts(self.access.table, pipeline, after)
-        try:
-            async with open_rows(self.access, self.part_files, [part, *others]) as opened:
-                snapshot = opened.snapshot
-                if await opened.run(lambda connection: _has_rows_of_first(connection, snapshot)):
-                    raise RowsMoved
-        except (RowsMoved, PenstockError):
-            await self.access.files.delete(part.file)
-            raise
+        async with open_rows(self.access, self.part_files, [part, *others]) as opened:
+            snapshot = opened.snapshot
+            if await opened.run(lambda connection: _has_rows_of_first(connection, snapshot)):
+                raise RowsMoved
         return others
 
     async def _write(
-        self, pipeline: Pipeline, parts: Sequence[RowsPart], chosen: Condition, check: CheckRows
+        self, staged: StagedFile, parts: Sequence[RowsPart], chosen: Condition, check: CheckRows
     ) -> RowsPart | None:
         async with open_rows(self.access, self.part_files, parts) as opened:
             snapshot = opened.snapshot
@@ -196,7 +198,7 @@ class WithdrawRows:
             )
             latest = next(one for one in reversed(parts))
             like = replace(latest, types=dict(snapshot.types))
-            return await writer.write_selection(opened, pipeline.id, sql, visible.values, like)
+            return await writer.write_selection(opened, staged, sql, visible.values, like)
 
     async def _digests(self, keys: Sequence[Sequence[str]]) -> list[str]:
         def select(connection: Connection) -> list[str]:

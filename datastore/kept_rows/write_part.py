@@ -8,11 +8,11 @@ from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from uuid import uuid4
 
 import msgspec
 
 from penstock.datastore.clock import Clock, iso_timestamp
+from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.kept_rows.columns import (
     EXECUTION,
     GROUP,
@@ -115,24 +115,24 @@ class PartWriter:
         return PartOfOutput(origin, facts)
 
     async def write_selection(
-        self, rows: OpenRows, pipeline: str, sql: str, given: Sequence[Any], like: RowsPart
+        self, rows: OpenRows, staged: StagedFile, sql: str, given: Sequence[Any], like: RowsPart
     ) -> RowsPart | None:
         """Write selected rows as a withdrawal of them, for who opened them; None if there are none.
 
         A caller waits for it and pays for it, unlike the write of an execution.
         """
-        file = part_key(pipeline, f"withdrawal-{uuid4()}")
         with self.engine.scratch_files(".parquet") as (target,):
             facts = await rows.run(partial(_write_rows, sql, target, given=given))
             if not facts.count:
                 return None
-            await self._store(file, target)
+            async with aclosing(read_local(target)) as chunks:
+                await staged.put(chunks, PARQUET)
         at = self.clock.timestamp()
         withdrawn = PartKind.WITHDRAWAL
         return RowsPart(
             commit=0,
             kind=withdrawn,
-            file=file,
+            file=staged.key,
             types=like.types,
             key=like.key,
             at=at,

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import Execution, ExecutionMode
@@ -119,13 +120,13 @@ async def test_a_withdrawal_that_meets_a_deletion_writes_nothing(
     store: Store, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await run_file(store, pipeline, north=1)
-    write = PartWriter._store
+    put = StagedFile.put
 
-    async def delete_and_write(writer: PartWriter, *arguments: object) -> None:
-        await write(writer, *arguments)  # type: ignore[arg-type]
+    async def put_and_delete(staged: StagedFile, *arguments: object) -> None:
+        await put(staged, *arguments)  # type: ignore[arg-type]
         await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
 
-    monkeypatch.setattr(PartWriter, "_store", delete_and_write)
+    monkeypatch.setattr(StagedFile, "put", put_and_delete)
     with pytest.raises(NotFound):
         await store.open_session(ANN).row_withdrawals.by_keys(pipeline, [["north"]], "wrong")
     for _ in range(3):

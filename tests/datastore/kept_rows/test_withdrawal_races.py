@@ -1,7 +1,9 @@
 """A withdrawal beside commits that come first: it is made again only if they have its rows."""
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,8 +18,10 @@ from penstock.datastore.kept_rows.write_part import PartWriter
 from penstock.datastore.records import Pipeline, ValueType
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import ANN, ready_execution
+from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
 from tests.datastore.kept_rows.plants import PLANTS, plant_file, read_kwh, read_rows, run_file
-from tests.support.sample_resources import SUPER, on_sqlite
+from tests.support.sample_resources import SUPER, Watch, on_sqlite
+from tests.support.table_interceptors import ProcessDied
 from tests.support.work_account import Account
 
 Commit = Callable[[], Awaitable[object]]
@@ -188,3 +192,26 @@ async def test_withdrawals_and_executions_that_meet_all_take_effect(
     kept = {f"b{n}": str(n) for n in range(6)} | {"a6": "6", "a7": "7"}
     assert await read_kwh(store, pipeline) == kept
     assert (await read_head(store.table, pipeline.id)).commits == 13
+
+
+@on_sqlite
+async def test_wherever_a_withdrawal_dies_no_file_stays_that_no_list_names(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    deaths = 0
+    for calls in range(40):
+        await run_file(store, pipeline, a=calls)
+        life = WriteAllowance(calls)
+        mortal = dataclasses.replace(
+            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
+        )
+        try:
+            await withdraw(mortal, pipeline, "a")
+            break
+        except ProcessDied:
+            deaths += 1
+        watch.move(timedelta(hours=2))
+        await store.sweep_files()
+        named = {part.file for part in await read_parts(store.table, pipeline.id)}
+        assert {*await withdrawal_files(store, pipeline)} <= named
+    assert deaths >= 3
