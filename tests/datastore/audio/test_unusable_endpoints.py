@@ -85,9 +85,15 @@ async def banner() -> AsyncIterator[str]:
     server.close()
 
 
+def be_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a short time only, for an answer that never comes."""
+    monkeypatch.setattr(s3_client, "USER_PATIENCE", Patience(1.0, 0.2, 2))
+
+
 @pytest.fixture
 async def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
-    monkeypatch.setattr(s3_client, "USER_PATIENCE", Patience(1.0, 0.2, 2))
+    # A machine that is busy may take long for an answer that does come.
+    monkeypatch.setattr(s3_client, "USER_PATIENCE", Patience(60.0, 60.0, 2))
     async with open_table("sqlite", tmp_path) as table:
         buckets = BucketAccess(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
         yield Store(table, user_buckets=buckets)
@@ -116,22 +122,30 @@ ONE_FAILURE = (unusable_endpoint().message, "ENDPOINT")
 @pytest.mark.parametrize("call", [register, list_bucket])
 @pytest.mark.parametrize("answer", [*ANSWERS, None])
 async def test_a_service_that_is_no_s3_looks_like_one_that_is_not_there(
-    store: Store, call: Callable[[AudioLibrary, str], Awaitable[object]], answer: str | None
+    store: Store,
+    call: Callable[[AudioLibrary, str], Awaitable[object]],
+    answer: str | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if answer is None:
+        be_impatient(monkeypatch)
     library = listener(store)
     async with serve(None if answer is None else ANSWERS[answer]) as (service, url):
         connection = await library.connections.add_keys("n", "my-music", REGION, KEYS, url)
         before = await library_rows(store.table)
         assert await failure_of(call(library, connection.id)) == ONE_FAILURE
-        assert 1 <= len(service.targets) <= 2
+        assert (answer is not None) <= len(service.targets) <= 2
         assert not [target for target in service.targets if "elsewhere" in target]
     assert await library_rows(store.table) == before
 
 
 @pytest.mark.parametrize("call", [register, list_bucket])
 async def test_what_is_not_there_closed_or_of_another_protocol_is_one_failure(
-    store: Store, call: Callable[[AudioLibrary, str], Awaitable[object]]
+    store: Store,
+    call: Callable[[AudioLibrary, str], Awaitable[object]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    be_impatient(monkeypatch)
     library = listener(store)
     async with banner() as other, serve(Answer(200, b"")) as (_, plain):
         encrypted = plain.replace("http://", "https://")
