@@ -11,8 +11,6 @@ from penstock.datastore import answer_framing, aws_answers, aws_markup
 from penstock.datastore.audio import import_job, user_buckets
 from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.jobs.jobs import Job, JobState, find_jobs
-from penstock.datastore.objects import s3_client
-from penstock.datastore.objects.s3_client import Patience
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import library_rows, listener
@@ -138,9 +136,8 @@ IN_SOCKETS = 16 * 1024 * 1024
 
 @pytest.mark.parametrize(("status", "most"), [(200, "MAX_LIST_BYTES"), (400, "MAX_ERROR_BYTES")])
 async def test_an_endless_answer_is_read_as_far_as_one_of_s3(
-    store: Store, status: int, most: str, monkeypatch: pytest.MonkeyPatch
+    store: Store, status: int, most: str
 ) -> None:
-    monkeypatch.setattr(s3_client, "USER_PATIENCE", Patience(60.0, 60.0, 2))
     library = listener(store)
     async with serve_endlessly(status) as (service, url):
         connection = await library.connections.add_keys("n", "my-music", REGION, KEYS, url)
@@ -185,9 +182,8 @@ class EndlessFraming:
     ids=["empty lines", "zeros of a size", "words behind a size", "chunks of one byte"],
 )
 async def test_what_stands_around_an_answer_is_read_as_far_as_that_of_s3(
-    store: Store, head: bytes, block: bytes, monkeypatch: pytest.MonkeyPatch
+    store: Store, head: bytes, block: bytes
 ) -> None:
-    monkeypatch.setattr(s3_client, "USER_PATIENCE", Patience(60.0, 60.0, 2))
     library, service = listener(store), EndlessFraming(head, block)
     server = LoopbackServer(service)
     url = await server.start()
@@ -264,7 +260,6 @@ async def test_few_interim_answers_are_read_before_an_answer(
 async def test_a_file_that_comes_too_slowly_is_given_up(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3_client, "USER_PATIENCE", Patience(60.0, 60.0, 2))
     monkeypatch.setattr(user_buckets, "READ_SECONDS", 0.1)
     library = listener(store)
     async with serve_endlessly(206, 0.02, b"x") as (service, url):
@@ -301,7 +296,6 @@ async def test_silent_objects_end_their_import_after_a_few_of_them(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The jobs of others wait for one step: four objects, each for a bounded time."""
-    monkeypatch.setattr(s3_client, "USER_PATIENCE", Patience(60.0, 60.0, 2))
     monkeypatch.setattr(import_job, "MAX_OBJECT_SECONDS", 0.2)
     eve = listener(store, Caller("eve", {}))
     service = SilentObjects()
