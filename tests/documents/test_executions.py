@@ -346,7 +346,7 @@ async def test_withdraw_kept_rows(world: Store, pipeline: Pipeline) -> None:
     """withdraw kept rows"""
     kept, session = await keeper_of(world), anns(world)
     assert await session.row_withdrawals.by_keys(kept, [["a"]], "a broken meter") == 1
-    assert session.units.calls == 4
+    assert session.units.calls == 5
     assert await read_sum(world, kept) == "2"
 
 
