@@ -22,7 +22,7 @@ from penstock.datastore.executions.records import (
     OutputFormat,
 )
 from penstock.datastore.kept_rows.part_keys import delete_lost_parts
-from penstock.datastore.objects.own_keys import delete_below, walk_keys
+from penstock.datastore.objects.own_keys import delete_below, walk_numbered_keys
 from penstock.datastore.objects.port import Download, Files, FileStatus, Stat
 
 EARLIER_CLAIMS: Final = 16
@@ -168,13 +168,9 @@ async def delete_staged_rows(files: Files, execution: Execution) -> None:
 
     No file of rows that stand is among these: each is a copy.
     """
-    prefix = _staged_rows(execution)
-    async for keys in walk_keys(files, prefix):
-        for key in keys:
-            fence = key.removeprefix(prefix).partition(".")[0]
-            if fence.isdecimal() and int(fence) <= execution.fence:
-                await files.refuse_uploads(key)
-                await files.delete(key)
+    async for key in walk_numbered_keys(files, _staged_rows(execution), execution.fence):
+        await files.refuse_uploads(key)
+        await files.delete(key)
 
 
 def staged_key(key: str, fence: int) -> str:

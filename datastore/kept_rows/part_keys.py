@@ -1,6 +1,6 @@
 """The files of rows that are kept: their keys, and their removal."""
 
-from penstock.datastore.objects.own_keys import delete_below, walk_keys
+from penstock.datastore.objects.own_keys import delete_below, walk_numbered_keys
 from penstock.datastore.objects.port import Files
 
 
@@ -24,11 +24,8 @@ async def delete_lost_parts(files: Files, pipeline: str, execution: str, fence: 
     No list may name one of them: each is of a claim that was lost, or ended in failure.
     """
     prefix = f"{rows_folder(pipeline)}{execution}-"
-    async for keys in walk_keys(files, prefix):
-        for key in keys:
-            number = key.removeprefix(prefix).partition(".")[0].partition("-")[0]
-            if number.isdecimal() and int(number) <= fence:
-                await files.delete(key)
+    async for key in walk_numbered_keys(files, prefix, fence):
+        await files.delete(key)
 
 
 async def delete_all_parts(files: Files, pipeline: str) -> None:

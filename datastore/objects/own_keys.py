@@ -20,6 +20,15 @@ async def walk_keys(files: Files, prefix: str) -> AsyncGenerator[list[str]]:
         after = page[-1]
 
 
+async def walk_numbered_keys(files: Files, prefix: str, most: int) -> AsyncGenerator[str]:
+    """Yield the keys in which a number up to `most` follows the prefix, and ends at `.` or `-`."""
+    async for keys in walk_keys(files, prefix):
+        for key in keys:
+            number = key.removeprefix(prefix).partition(".")[0].partition("-")[0]
+            if number.isdecimal() and int(number) <= most:
+                yield key
+
+
 async def delete_below(files: Files, prefix: str) -> None:
     """Delete the files whose keys begin so, also those that come meanwhile."""
     found = True
