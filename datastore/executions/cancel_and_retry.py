@@ -22,8 +22,8 @@ from penstock.datastore.executions.files import (
     delete_lost_rows,
     delete_staged_files,
     delete_used_upload,
+    end_upload,
     has_results,
-    ingest_key,
     lost_keys,
     next_ingest,
     place_files,
@@ -79,7 +79,7 @@ class ChangeExecutions:
             id, EventKind.CANCELLED, cancel_execution, self._remove_counted_files
         )
         # Of what was cancelled, and not of what it may be by now: a retry has files of its own.
-        await self._end_upload(cancelled)
+        await self._end_uploads(cancelled)
         if _awaits_upload(cancelled):
             await delete_copies(self.access.files, cancelled)
         await delete_staged_files(self.access.files, cancelled)
@@ -95,13 +95,13 @@ class ChangeExecutions:
         An upload holds a place among the open ones, and results of earlier claims count.
         """
         execution = found.execution
-        await self._end_upload(execution)
+        await self._end_uploads(execution)
         if execution.state is ExecutionState.IN_PROGRESS and has_results(execution):
             for key in lost_keys(execution):
                 await self.access.files.delete(key)
         return ()
 
-    async def _end_upload(self, execution: Execution) -> None:
+    async def _end_uploads(self, execution: Execution) -> None:
         """Let the forms of its input, and those of its claims, write nothing any more.
 
         What was sent for an input that is awaited goes.
@@ -110,8 +110,7 @@ class ChangeExecutions:
         await refuse_staged_uploads(files, execution)
         await delete_used_upload(files, execution)
         if _awaits_upload(execution):
-            await files.refuse_uploads(ingest_key(execution))
-            await files.delete(ingest_key(execution))
+            await end_upload(files, execution)
 
     async def retry(self, id: str) -> Execution:
         """Restart a failed or cancelled execution with everything that was pinned.

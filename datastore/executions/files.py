@@ -214,6 +214,12 @@ async def delete_lost_rows(files: Files, execution: Execution) -> None:
     await delete_lost_parts(files, execution.pipeline_id, execution.id, execution.fence)
 
 
+async def end_upload(files: Files, execution: Execution) -> None:
+    """Let the form of the input write nothing any more, and delete what was sent with it."""
+    await files.refuse_uploads(ingest_key(execution))
+    await files.delete(ingest_key(execution))
+
+
 async def delete_used_upload(files: Files, execution: Execution) -> None:
     """Delete the upload of an execution that has its copy: only the copy counts for quotas."""
     if execution.input_copy is not None:

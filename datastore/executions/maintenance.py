@@ -15,7 +15,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions.claims.claims import with_end_state
 from penstock.datastore.executions.claims.queue import due_executions
 from penstock.datastore.executions.failure_codes import FailureCode
-from penstock.datastore.executions.files import delete_copies, ingest_key, input_key
+from penstock.datastore.executions.files import delete_copies, end_upload, ingest_key, input_key
 from penstock.datastore.executions.records import (
     EventKind,
     Execution,
@@ -115,8 +115,7 @@ class ExecutionMaintenance:
             return True
         if self._is_late(execution):
             # A retry has another form, so what nobody started would count nowhere from then on.
-            await self.files.refuse_uploads(ingest_key(execution))
-            await self.files.delete(ingest_key(execution))
+            await end_upload(self.files, execution)
             if await self._fail(execution, _NOT_STARTED if waits else _NO_INPUT):
                 # A start that was killed may have left one; a retry has others.
                 await delete_copies(self.files, execution)
