@@ -24,7 +24,9 @@ from tests.datastore.executions.sample_executions import (
     put_file,
     ready_execution,
 )
-from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
+from tests.datastore.executions.worker_death import (
+    mortal_store,
+)
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import USA, caller, on_sqlite
 from tests.support.table_interceptors import InterceptedTable, ProcessDied
@@ -210,10 +212,7 @@ async def test_wherever_a_cancellation_dies_nothing_stays_that_counts_no_more(
         await store.open_session(ANN).executions.external.claim(failed.id, "far")
         died = 0
         for made in (awaited, failed):
-            life = WriteAllowance(calls)
-            mortal = replace(
-                store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-            )
+            mortal = mortal_store(store, calls)
             with suppress(ProcessDied):
                 await mortal.open_session(ANN).executions.changing.cancel(made.id)
                 continue

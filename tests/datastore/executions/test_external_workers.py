@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -44,7 +43,9 @@ from tests.datastore.executions.sample_executions import (
     read_content,
     ready_execution,
 )
-from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
+from tests.datastore.executions.worker_death import (
+    mortal_store,
+)
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import USA, Watch, caller, on_sqlite
 from tests.support.table_interceptors import ProcessDied
@@ -358,10 +359,7 @@ async def test_a_completion_that_is_cut_short_can_be_made_again(
     await upload_results(store, made)
     deaths = 0
     for calls in range(10):
-        life = WriteAllowance(calls)
-        mortal = replace(
-            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-        )
+        mortal = mortal_store(store, calls)
         with suppress(ProcessDied):
             await mortal.open_session(ANN).executions.external.complete(made.id, 1, COUNTS)
             break

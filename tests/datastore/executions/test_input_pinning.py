@@ -35,9 +35,7 @@ from tests.datastore.executions.sample_executions import (
 )
 from tests.datastore.executions.worker_death import (
     ForwardingFiles,
-    MortalFiles,
-    MortalTable,
-    WriteAllowance,
+    mortal_store,
 )
 from tests.support.consistency_check import faults
 from tests.support.patience import HUNG_SECONDS
@@ -352,10 +350,7 @@ async def test_wherever_a_confirmation_is_cut_the_upload_is_found_and_nothing_st
     for calls in range(20):
         made = await begin_execution(store, pipeline)
         await put_file(store.files, ingest_key(made), INPUT)
-        life = WriteAllowance(calls)
-        mortal = replace(
-            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-        )
+        mortal = mortal_store(store, calls)
         try:
             await mortal.open_session(ANN).executions.uploads.confirm(made.id)
             break
@@ -383,10 +378,7 @@ async def test_a_cancellation_removes_the_copy_of_a_start_that_was_killed(
     for calls in range(20):
         made = await begin_execution(store, pipeline)
         await put_file(store.files, ingest_key(made), INPUT)
-        life = WriteAllowance(calls)
-        mortal = replace(
-            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-        )
+        mortal = mortal_store(store, calls)
         with suppress(ProcessDied):
             await mortal.open_session(ANN).executions.uploads.confirm(made.id)
             break

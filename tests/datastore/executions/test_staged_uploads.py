@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -33,7 +32,9 @@ from tests.datastore.executions.sample_executions import (
     current_execution,
     ready_execution,
 )
-from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
+from tests.datastore.executions.worker_death import (
+    mortal_store,
+)
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import Watch, on_sqlite
 from tests.support.table_interceptors import ProcessDied
@@ -43,14 +44,6 @@ pytestmark = on_sqlite
 MINUTES = timedelta(minutes=5)
 COUNTS = RowCounts(3, 2, 1, 43, 121)
 Call = Callable[[Store], Awaitable[object]]
-
-
-def mortal_store(store: Store, calls: int) -> Store:
-    """A store whose process dies before the write with this number."""
-    life = WriteAllowance(calls)
-    return replace(
-        store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-    )
 
 
 async def die(store: Store, calls: int, call: Call) -> bool:

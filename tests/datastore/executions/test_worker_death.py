@@ -26,9 +26,7 @@ from tests.datastore.executions.sample_executions import (
 )
 from tests.datastore.executions.worker_death import (
     ForwardingFiles,
-    MortalFiles,
-    MortalTable,
-    WriteAllowance,
+    mortal_store,
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.patience import HUNG_SECONDS
@@ -45,10 +43,7 @@ async def test_wherever_a_worker_dies_the_next_one_finishes(
     deaths = 0
     for calls in range(40):
         made = await ready_execution(store, pipeline, INPUT + b"%d,gas\n" % calls)
-        life = WriteAllowance(calls)
-        mortal = replace(
-            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-        )
+        mortal = mortal_store(store, calls)
         try:
             await mortal.execution_worker("mortal").run_all()
             break

@@ -1,6 +1,7 @@
 """A table and a file store that stop working from one call on, as for a process that dies."""
 
 from collections.abc import AsyncIterable, Coroutine
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from penstock.datastore.objects.port import (
@@ -13,6 +14,7 @@ from penstock.datastore.objects.port import (
     Stat,
     UploadForm,
 )
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from tests.support.table_interceptors import InterceptedTable, ProcessDied
 
@@ -145,3 +147,11 @@ class MortalFiles(ForwardingFiles):
     async def delete(self, key: str) -> None:
         self.life.spend()
         await self.files.delete(key)
+
+
+def mortal_store(store: Store, calls: int) -> Store:
+    """The store for a process that dies before its write with this number, counted from 0."""
+    life = WriteAllowance(calls)
+    return replace(
+        store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
+    )

@@ -17,7 +17,9 @@ from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.executions.sample_executions import ANN
-from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
+from tests.datastore.executions.worker_death import (
+    mortal_store,
+)
 from tests.datastore.kept_rows.plants import read_kwh, read_rows, read_sum, run_file
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import SUPER, Watch, on_sqlite
@@ -100,10 +102,7 @@ async def test_wherever_a_merge_dies_nothing_changes_and_nothing_is_left(
     before = await describe(store, pipeline, times)
     deaths = 0
     for calls in range(20):
-        life = WriteAllowance(calls)
-        mortal = replace(
-            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-        )
+        mortal = mortal_store(store, calls)
         try:
             await mortal.merge_rows()
             break

@@ -35,9 +35,7 @@ from penstock.datastore.table.commit import commit
 from tests.datastore.executions.sample_executions import ANN
 from tests.datastore.executions.worker_death import (
     ForwardingFiles,
-    MortalFiles,
-    MortalTable,
-    WriteAllowance,
+    mortal_store,
 )
 from tests.datastore.kept_rows.plants import read_kwh, read_rows, run_file
 from tests.support.consistency_check import faults
@@ -208,10 +206,7 @@ async def test_wherever_a_merge_of_merged_files_dies_nothing_changes(
     past = [await read_kwh(store, pipeline, as_at=at) for at in times]
     deaths = 0
     for calls in range(80):
-        life = WriteAllowance(calls % 9)
-        mortal = replace(
-            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-        )
+        mortal = mortal_store(store, calls % 9)
         try:
             if not await merger_of(mortal, 2).merge(pipeline.id):
                 break

@@ -26,7 +26,9 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.layout import ROWS_HEAD, ROWS_LIMIT
 from penstock.datastore.table.pages import Window
 from tests.datastore.executions.sample_executions import ANN, finished_execution, pipeline_in
-from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
+from tests.datastore.executions.worker_death import (
+    mortal_store,
+)
 from tests.datastore.kept_rows.plants import PLANTS, SUM, read_kwh, read_rows, read_sum, run_file
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import SUPER, Watch, create_groups, on_sqlite
@@ -247,10 +249,7 @@ async def test_wherever_the_sweep_dies_rows_leave_once_and_nothing_is_left(
     watch.move(11 * DAY)
     deaths = 0
     for calls in range(60):
-        life = WriteAllowance(calls)
-        mortal = replace(
-            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-        )
+        mortal = mortal_store(store, calls)
         try:
             await mortal.drop_old_rows()
             await mortal.finish_deletes()

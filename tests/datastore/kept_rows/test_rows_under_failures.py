@@ -1,7 +1,6 @@
 """Rows are kept once and together, wherever a worker dies and however many end at once."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,9 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import ANN, current_execution, ready_execution
-from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
+from tests.datastore.executions.worker_death import (
+    mortal_store,
+)
 from tests.datastore.kept_rows.plants import plant_file, read_kwh, read_rows, read_sum, run_file
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import SUPER, Watch, on_sqlite
@@ -35,10 +36,7 @@ async def test_wherever_a_worker_dies_the_rows_appear_together_and_once(
     for calls in range(60):
         before = await read_kwh(store, pipeline)
         made = await ready_execution(store, pipeline, plant_file([("a", calls), ("b", 1)]))
-        life = WriteAllowance(calls)
-        mortal = replace(
-            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-        )
+        mortal = mortal_store(store, calls)
         try:
             await mortal.execution_worker("mortal").run_all()
             break

@@ -1,7 +1,6 @@
 """A withdrawal beside commits that come first: it is made again only if they have its rows."""
 
 import asyncio
-import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -18,7 +17,9 @@ from penstock.datastore.kept_rows.write_part import PartWriter
 from penstock.datastore.records import Pipeline, ValueType
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import ANN, ready_execution
-from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
+from tests.datastore.executions.worker_death import (
+    mortal_store,
+)
 from tests.datastore.kept_rows.plants import PLANTS, plant_file, read_kwh, read_rows, run_file
 from tests.support.sample_resources import SUPER, Watch, on_sqlite
 from tests.support.table_interceptors import ProcessDied
@@ -201,10 +202,7 @@ async def test_wherever_a_withdrawal_dies_no_file_stays_that_no_list_names(
     deaths = 0
     for calls in range(40):
         await run_file(store, pipeline, a=calls)
-        life = WriteAllowance(calls)
-        mortal = dataclasses.replace(
-            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
-        )
+        mortal = mortal_store(store, calls)
         try:
             await withdraw(mortal, pipeline, "a")
             break
