@@ -4,22 +4,17 @@ Each call is overtaken by each of the others, before each of its calls of the ta
 """
 
 from collections.abc import (
-    AsyncIterable,
     AsyncIterator,
     Awaitable,
     Callable,
-    Coroutine,
     Mapping,
 )
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
-from typing import Any, TypeVar
 
 import pytest
 from msgspec import structs
 
-from penstock.datastore.errors import IllegalState, PenstockError
+from penstock.datastore.errors import IllegalState
 from penstock.datastore.executions.files import (
     errors_key,
     ingest_key,
@@ -29,12 +24,11 @@ from penstock.datastore.executions.files import (
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.upload_places import awaits_upload
 from penstock.datastore.objects.directory import LocalFiles, UploadRefused
-from penstock.datastore.objects.port import Files, Stat
 from penstock.datastore.objects.signed_links import SignedLink
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Table
 from penstock.transform.outcome import RowCounts
+from tests.datastore.executions.overtaken_calls import Call, OvertakenFiles, overtake_each_call
 from tests.datastore.executions.sample_executions import (
     ANN,
     ERRORS,
@@ -42,81 +36,9 @@ from tests.datastore.executions.sample_executions import (
     begin_execution,
     current_execution,
     finished_execution,
-    put_file,
-    read_content,
 )
-from tests.datastore.executions.worker_death import ForwardingFiles
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import on_sqlite
-from tests.support.table_interceptors import InterceptedTable
-
-T = TypeVar("T")
-Call = Callable[[Store, Execution], Awaitable[object]]
-
-MOST_CALLS = 200
-
-
-class Overtaking:
-    """A call of somebody else, which is made before the call of a store with this number."""
-
-    def __init__(self, number: int, overtake: Callable[[], Awaitable[object]]) -> None:
-        self.left = number
-        self._overtake = overtake
-
-    async def step(self) -> None:
-        self.left -= 1
-        if self.left == -1:
-            with suppress(PenstockError):
-                await self._overtake()
-
-    @property
-    def is_over(self) -> bool:
-        return self.left < 0
-
-
-class OvertakenTable(InterceptedTable):
-    def __init__(self, table: Table, overtaking: Overtaking) -> None:
-        super().__init__(table)
-        self.overtaking = overtaking
-
-    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
-        await self.overtaking.step()
-        return await call
-
-
-class OvertakenFiles(ForwardingFiles):
-    """A store of files whose copies end also if their source is deleted meanwhile, as S3's do."""
-
-    def __init__(self, files: Files, overtaking: Overtaking) -> None:
-        super().__init__(files)
-        self.overtaking = overtaking
-
-    async def stat(self, key: str) -> Stat | None:
-        await self.overtaking.step()
-        return await super().stat(key)
-
-    async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
-        content = b"".join([chunk async for chunk in chunks])
-        await self.overtaking.step()
-        await put_file(self.files, key, content)
-        stat = await self.files.stat(key)
-        return "" if stat is None else stat.etag
-
-    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
-        content = await read_content(self.files, source)
-        await self.overtaking.step()
-        if content is None:
-            await super().copy(source, target, etag)
-        else:
-            await put_file(self.files, target, content)
-
-    async def refuse_uploads(self, key: str) -> None:
-        await self.overtaking.step()
-        await super().refuse_uploads(key)
-
-    async def delete(self, key: str) -> None:
-        await self.overtaking.step()
-        await super().delete(key)
 
 
 async def start(store: Store, made: Execution) -> None:
@@ -240,22 +162,13 @@ async def test_no_more_is_stored_than_counts(
     store: Store, pipeline: Pipeline, call: str, meanwhile: str
 ) -> None:
     prepare, overtaken = CALLS[call]
-    for number in range(MOST_CALLS):
-        made = await prepare(store, pipeline)
-        overtaking = Overtaking(number, partial(MEANWHILE[meanwhile], store, made))
-        slow = replace(
-            store,
-            table=OvertakenTable(store.table, overtaking),
-            files=OvertakenFiles(store.files, overtaking),
-        )
-        with suppress(PenstockError):
-            await overtaken(slow, made)
+
+    def make(_: int) -> Awaitable[Execution]:
+        return prepare(store, pipeline)
+
+    async for made in overtake_each_call(store, make, overtaken, MEANWHILE[meanwhile]):
         await require_counted(store, made)
         with suppress(IllegalState):
             await cancel(store, made)
         await require_counted(store, made)
-        if not overtaking.is_over:
-            break
-    else:
-        raise AssertionError("The call goes on without end.")
     assert await faults(store.table) == []

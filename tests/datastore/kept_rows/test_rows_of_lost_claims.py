@@ -1,38 +1,27 @@
 """Files of rows that a lost claim wrote go: no list names them, and they count for no quota."""
 
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 import pytest
 
-from penstock.datastore.errors import IllegalState, PenstockError
+from penstock.datastore.errors import IllegalState
 from penstock.datastore.executions.claims.claims import Claims
 from penstock.datastore.executions.files import ingest_key, staged_rows_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.kept_rows.part_keys import part_key, rows_folder
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
+from tests.datastore.executions.overtaken_calls import Call, overtake_each_call
 from tests.datastore.executions.sample_executions import (
     ANN,
     begin_execution,
     current_execution,
     put_file,
 )
-from tests.datastore.executions.test_overtaken_calls import (
-    Call,
-    OvertakenFiles,
-    OvertakenTable,
-    Overtaking,
-    cancel,
-    in_turn,
-    retry,
-    work,
-)
+from tests.datastore.executions.test_overtaken_calls import cancel, in_turn, retry, work
 from tests.datastore.kept_rows.plants import plant_file
 from tests.support.sample_resources import on_sqlite
-
-MOST_CALLS = 100
 
 
 async def start_execution(store: Store, pipeline: Pipeline, number: int) -> Execution:
@@ -54,23 +43,15 @@ async def stored_bytes(store: Store, made: Execution) -> int:
 async def test_rows_of_a_worker_that_was_overtaken_go(
     store: Store, pipeline: Pipeline, meanwhile: Call
 ) -> None:
-    for number in range(MOST_CALLS):
-        made = await start_execution(store, pipeline, number)
-        overtaking = Overtaking(number, partial(meanwhile, store, made))
-        slow = replace(
-            store,
-            table=OvertakenTable(store.table, overtaking),
-            files=OvertakenFiles(store.files, overtaking),
-        )
-        with suppress(PenstockError):
-            await work(slow, made)
+    calls = 0
+    prepare = partial(start_execution, store, pipeline)
+    async for made in overtake_each_call(store, prepare, work, meanwhile):
         with suppress(IllegalState):
             await cancel(store, made)
         now = await current_execution(store, made)
-        assert await stored_bytes(store, made) <= now.counted_bytes, (number, now.state)
-        if not overtaking.is_over:
-            break
-    assert number > 10
+        assert await stored_bytes(store, made) <= now.counted_bytes, (calls, now.state)
+        calls += 1
+    assert calls > 11
 
 
 @on_sqlite
