@@ -81,12 +81,20 @@ async def begin_execution(
     return await store.open_session(who).executions.creating.create(wanted)
 
 
+async def uploaded_execution(
+    store: Store, pipeline: Pipeline, data: bytes = INPUT, who: Caller = ANN, **more: Any
+) -> Execution:
+    """Create an execution and send its input."""
+    execution = await begin_execution(store, pipeline, who, **more)
+    await put_file(store.files, ingest_key(execution), data)
+    return execution
+
+
 async def ready_execution(
     store: Store, pipeline: Pipeline, data: bytes = INPUT, who: Caller = ANN, **more: Any
 ) -> Execution:
     """Create an execution and confirm its input."""
-    execution = await begin_execution(store, pipeline, who, **more)
-    await put_file(store.files, ingest_key(execution), data)
+    execution = await uploaded_execution(store, pipeline, data, who, **more)
     return await store.open_session(who).executions.uploads.confirm(execution.id)
 
 

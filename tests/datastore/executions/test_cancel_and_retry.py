@@ -23,6 +23,7 @@ from tests.datastore.executions.sample_executions import (
     finished_execution,
     put_file,
     ready_execution,
+    uploaded_execution,
 )
 from tests.datastore.executions.worker_death import (
     mortal_store,
@@ -161,8 +162,7 @@ class OvertakenTable(InterceptedTable):
 async def test_a_cancellation_takes_nothing_of_a_retry_that_overtook_it(
     store: Store, pipeline: Pipeline, starts: bool
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
     changing = store.open_session(ANN).executions.changing
 
     async def retry_and_upload() -> None:
@@ -204,8 +204,7 @@ async def test_wherever_a_cancellation_dies_nothing_stays_that_counts_no_more(
 ) -> None:
     bad, deaths = b"distance,Fuel type\nfar,gas\n", 0
     for calls in range(40):
-        awaited = await begin_execution(store, pipeline)
-        await put_file(store.files, ingest_key(awaited), INPUT)
+        awaited = await uploaded_execution(store, pipeline)
         failed = await finished_execution(store, pipeline, bad + b"far%d,gas\n" % calls)
         changing = store.open_session(ANN).executions.changing
         await changing.retry(failed.id)

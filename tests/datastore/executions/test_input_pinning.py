@@ -32,6 +32,7 @@ from tests.datastore.executions.sample_executions import (
     put_file,
     read_content,
     ready_execution,
+    uploaded_execution,
 )
 from tests.datastore.executions.worker_death import (
     ForwardingFiles,
@@ -102,8 +103,7 @@ async def run_to_end(store: Store, made: Execution) -> bytes | None:
 async def test_what_was_uploaded_last_before_the_start_is_used_and_nothing_later(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), OTHER)
+    made = await uploaded_execution(store, pipeline, OTHER)
     await put_file(store.files, ingest_key(made), INPUT)
     ready = await store.open_session(ANN).executions.uploads.confirm(made.id)
     await put_file(store.files, ingest_key(made), OTHER)
@@ -115,8 +115,7 @@ async def test_what_was_uploaded_last_before_the_start_is_used_and_nothing_later
 
 
 async def test_an_upload_goes_once_its_copy_is_used(store: Store, pipeline: Pipeline) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
     uploads = store.open_session(ANN).executions.uploads
     ready = await uploads.confirm(made.id)
     folder = f"pipelines/{pipeline.id}/"
@@ -131,8 +130,7 @@ async def test_an_upload_goes_once_its_copy_is_used(store: Store, pipeline: Pipe
 async def test_an_upload_that_another_confirmation_used_and_removed_is_confirmed(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
 
     async def confirm() -> None:
         await store.open_session(ANN).executions.uploads.confirm(made.id)
@@ -180,8 +178,7 @@ def _plain_path(store: Store, url: str) -> str:
 async def test_of_two_confirmations_one_is_used_and_the_other_leaves_nothing(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
 
     async def confirm_and_replace() -> None:
         await store.open_session(ANN).executions.uploads.confirm(made.id)
@@ -197,8 +194,7 @@ async def test_of_two_confirmations_one_is_used_and_the_other_leaves_nothing(
 async def test_a_confirmation_that_a_cancellation_overtook_leaves_nothing(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), OTHER)
+    made = await uploaded_execution(store, pipeline, OTHER)
     changing = store.open_session(ANN).executions.changing
     late = replace(
         store, files=ChangingFiles(store.files, before_copy=lambda: changing.cancel(made.id))
@@ -230,8 +226,7 @@ class RetryingFiles(ForwardingFiles):
 async def test_what_came_before_a_retry_is_not_used_by_a_start_that_was_under_way(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), OTHER)
+    made = await uploaded_execution(store, pipeline, OTHER)
     late = replace(store, files=RetryingFiles(store, made))
     with pytest.raises(IllegalState, match="Nothing was uploaded yet"):
         await late.open_session(ANN).executions.uploads.confirm(made.id)
@@ -282,8 +277,7 @@ class DistantFiles(SlowFiles):
 async def test_a_start_that_is_cut_off_is_continued_with_its_copy(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
     slow = SlowFiles(store.files)
     uploads = replace(store, files=slow).open_session(ANN).executions.uploads
     for _ in range(3):
@@ -305,8 +299,7 @@ async def test_a_start_that_is_cut_off_is_continued_with_its_copy(
 async def test_a_copy_that_outlasts_its_start_goes_if_the_execution_was_cancelled_meanwhile(
     store: Store, pipeline: Pipeline, retries: bool
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
     slow = DistantFiles(store.files)
     calling = asyncio.ensure_future(
         replace(store, files=slow).open_session(ANN).executions.uploads.confirm(made.id)
@@ -328,8 +321,7 @@ async def test_a_copy_that_outlasts_its_start_goes_if_the_execution_was_cancelle
 async def test_a_removal_that_overtakes_a_confirmation_leaves_nothing(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
 
     async def remove() -> None:
         await store.open_session(ANN).pipelines.deleting.delete(pipeline.id)
@@ -348,8 +340,7 @@ async def test_wherever_a_confirmation_is_cut_the_upload_is_found_and_nothing_st
 ) -> None:
     deaths = 0
     for calls in range(20):
-        made = await begin_execution(store, pipeline)
-        await put_file(store.files, ingest_key(made), INPUT)
+        made = await uploaded_execution(store, pipeline)
         mortal = mortal_store(store, calls)
         try:
             await mortal.open_session(ANN).executions.uploads.confirm(made.id)
@@ -376,8 +367,7 @@ async def test_a_cancellation_removes_the_copy_of_a_start_that_was_killed(
 ) -> None:
     deaths, left = 0, 0
     for calls in range(20):
-        made = await begin_execution(store, pipeline)
-        await put_file(store.files, ingest_key(made), INPUT)
+        made = await uploaded_execution(store, pipeline)
         mortal = mortal_store(store, calls)
         with suppress(ProcessDied):
             await mortal.open_session(ANN).executions.uploads.confirm(made.id)
@@ -471,8 +461,7 @@ async def test_the_form_of_a_confirmed_upload_is_refused(store: Store, pipeline:
 async def test_nothing_is_stored_by_the_form_behind_the_copy(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
     assert isinstance(store.files, LocalFiles)
     directory, link = store.files, SignedLink("POST", ingest_key(made), "text/csv", None, 1000)
     refused: list[str] = []
@@ -505,8 +494,7 @@ async def test_nothing_is_started_while_its_form_stays_open(
         async def refuse_uploads(self, key: str) -> None:
             raise Unavailable("not now")
 
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
     broken = replace(store, files=BrokenFiles(store.files))
     with pytest.raises(Unavailable):
         await broken.open_session(ANN).executions.uploads.confirm(made.id)

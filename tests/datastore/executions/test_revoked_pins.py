@@ -21,9 +21,9 @@ from tests.datastore.executions.sample_executions import (
     begin_execution,
     current_execution,
     pipeline_in,
-    put_file,
     read_content,
     ready_execution,
+    uploaded_execution,
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, Watch, create_groups
@@ -75,19 +75,13 @@ async def revoke(store: Store, one: Resource) -> None:
         await session.datasets.writing.revoke(one.id, USA)
 
 
-async def uploaded_execution(store: Store, pipeline: Pipeline) -> Execution:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
-    return made
-
-
 @pytest.mark.parametrize("place", [0, 1], ids=["a calculation", "a dataset"])
 @pytest.mark.parametrize("begin", [start, tell], ids=["by a caller", "by an event"])
 async def test_an_execution_that_uses_what_was_revoked_is_not_started(
     store: Store, place: int, begin: Begin
 ) -> None:
     *used, pipeline = await granted_lookups(store)
-    made = await uploaded_execution(store, pipeline)
+    made = await uploaded_execution(store, pipeline, INPUT)
     await revoke(store, used[place])
     before = await contents(store.table)
     with pytest.raises(NotPermitted) as refused:
@@ -101,7 +95,7 @@ async def test_the_search_for_uploads_starts_none_that_uses_what_was_revoked(
     store: Store, watch: Watch, place: int
 ) -> None:
     *used, pipeline = await granted_lookups(store)
-    made = await uploaded_execution(store, pipeline)
+    made = await uploaded_execution(store, pipeline, INPUT)
     await revoke(store, used[place])
     assert await store.confirm_uploads() == 0
     watch.move(timedelta(hours=1, minutes=11))
@@ -137,7 +131,7 @@ async def test_a_calculation_that_lost_what_it_looks_up_ends_those_that_call_it(
     await factor_calculation(store, "LOOKUP('far', :f)", USA)
     looked = lookup_transformer("#factor(:fuel)")
     pipeline = await pipeline_in(store, NORTHWEST, transformer=looked)
-    made = await uploaded_execution(store, pipeline)
+    made = await uploaded_execution(store, pipeline, INPUT)
     await session.datasets.writing.revoke(far.id, USA)
     with pytest.raises(NotPermitted, match=REVOKED):
         await start(store, made)
@@ -150,7 +144,7 @@ async def test_a_calculation_that_lost_what_it_looks_up_ends_those_that_call_it(
 
 async def test_other_changes_of_what_is_used_end_no_execution(store: Store) -> None:
     called, own, unused, pipeline = await granted_lookups(store)
-    made = await uploaded_execution(store, pipeline)
+    made = await uploaded_execution(store, pipeline, INPUT)
     session = store.open_session(SUPER)
     await revoke(store, unused)
     await session.calculations.writing.update(

@@ -17,6 +17,7 @@ from tests.datastore.executions.sample_executions import (
     event_history,
     put_file,
     ready_execution,
+    uploaded_execution,
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import Watch, on_sqlite
@@ -58,8 +59,7 @@ async def test_confirming_makes_it_ready_once(store: Store, pipeline: Pipeline) 
 
 
 async def test_only_who_may_run_confirms(store: Store, pipeline: Pipeline) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
     with pytest.raises(NotPermitted):
         await store.open_session(REED).executions.uploads.confirm(made.id)
     assert (await current_execution(store, made)).ready_at is None
@@ -68,8 +68,7 @@ async def test_only_who_may_run_confirms(store: Store, pipeline: Pipeline) -> No
 async def test_nothing_is_confirmed_for_what_was_cancelled(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
     await store.open_session(ANN).executions.changing.cancel(made.id)
     with pytest.raises(IllegalState, match="cancelled"):
         await store.open_session(ANN).executions.uploads.confirm(made.id)
@@ -116,8 +115,7 @@ async def test_an_upload_that_came_late_still_counts(
 async def test_an_execution_without_input_begins_only_while_its_pipeline_is_enabled(
     store: Store, pipeline: Pipeline, state: State
 ) -> None:
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), INPUT)
+    made = await uploaded_execution(store, pipeline)
     pipelines = store.open_session(ANN).pipelines.writing
     await pipelines.update(pipeline.id, 1, {"state": state})
     before = await contents(store.table)

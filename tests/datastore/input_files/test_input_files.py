@@ -21,7 +21,7 @@ from openpyxl import Workbook
 
 from penstock.datastore.access.bucket_payments import FILE_PRICES
 from penstock.datastore.access.work import PACKED_BYTES, StoreKind, write_units
-from penstock.datastore.executions.files import ingest_key, input_key, output_key, table_key
+from penstock.datastore.executions.files import input_key, output_key, table_key
 from penstock.datastore.input_files import conversion_limits, excel, excel_xml
 from penstock.datastore.input_files.excel import read_sheet
 from penstock.datastore.kept_rows.engine import RowsEngine
@@ -30,10 +30,9 @@ from penstock.datastore.store import Store
 from penstock.transform.problems import InputRefused
 from tests.datastore.executions.sample_executions import (
     ANN,
-    begin_execution,
     finished_execution,
-    put_file,
     read_content,
+    uploaded_execution,
 )
 from tests.datastore.kept_rows.plants import read_kwh, read_rows
 from tests.support.consistency_check import faults
@@ -288,8 +287,7 @@ async def test_who_sends_a_file_of_another_kind_pays_for_making_it_csv(
     store: Store, pipeline: Pipeline, make: Callable[[], bytes], is_paid: bool
 ) -> None:
     data, account = make(), Account()
-    made = await begin_execution(store, pipeline)
-    await put_file(store.files, ingest_key(made), data)
+    made = await uploaded_execution(store, pipeline, data)
     session = store.open_session(ANN, account)
     await session.executions.uploads.confirm(made.id)
     assert len(data) > 5 * PACKED_BYTES
