@@ -55,6 +55,39 @@ const ITALIC = /font-style:\s*italic/;
 const isOfFewWords = (face) =>
   OLD_LETTERS.test(face) || (/Roboto/.test(face) && (FEW_LETTERS.test(face) || ITALIC.test(face)));
 
+// Features of Monaco for what neither GraphQL nor JSON offers here, such as definitions, colours and differences.
+// They took 55 KB of the page.
+const UNUSED_FEATURES = [
+  "codelens",
+  "colorPicker",
+  "diffEditor",
+  "diffEditorBreadcrumbs",
+  "dropOrPasteInto",
+  "gotoSymbol",
+  "inlayHints",
+  "inlineCompletions",
+  "inlineEdit",
+  "inlineEdits",
+  "inlineProgress",
+  "inspectTokens",
+  "linkedEditing",
+  "referenceSearch",
+  "rename",
+  "sectionHeaders",
+  "semanticTokens",
+];
+const LISTS_OF_FEATURES = /[\\/]vs[\\/]editor[\\/](?:editor\.all|edcore\.main)\.js$/;
+const withoutUnusedFeatures = {
+  name: "without-unused-features",
+  setup({ onLoad }) {
+    const unused = new RegExp(`import '[^']*/(?:${UNUSED_FEATURES.join("|")})/[^']*';`, "g");
+    onLoad({ filter: LISTS_OF_FEATURES }, async ({ path }) => ({
+      contents: (await readFile(path, "utf8")).replace(unused, ""),
+      loader: "js",
+    }));
+  },
+};
+
 const common = {
   outdir: assets,
   entryNames: "[name]-[hash]",
@@ -112,7 +145,7 @@ async function buildEntry(workers, prettier) {
     entryPoints: ["src/entry.jsx"],
     splitting: true,
     jsx: "automatic",
-    plugins: [withPrettier(prettier), withoutMonacoStyles, withoutFontsOfFewWords],
+    plugins: [withPrettier(prettier), withoutMonacoStyles, withoutUnusedFeatures, withoutFontsOfFewWords],
     define: { WORKERS: JSON.stringify(workers), "process.env.USE_IMPORT": '"true"' },
   });
   const script = outputOf(metafile, (output) => output.entryPoint === "src/entry.jsx");
