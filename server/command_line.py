@@ -1,6 +1,5 @@
 """The command line: `penstock COMMAND`, one module for each command."""
 
-import json as json_format
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from penstock.server.core.command_output import (
     StreamedOutput,
     describe_failure,
     logs_are_json,
+    shown_as_json,
     shown_on_terminal,
     stop_at_closed_pipe,
 )
@@ -198,14 +198,14 @@ def _print_answer(answer: object, json: bool) -> ExitCode:
 def _printed_texts(answer: CommandOutput | StreamedOutput, json: bool) -> Iterator[str]:
     if isinstance(answer, CommandOutput):
         if json:
-            yield json_format.dumps(answer.data, ensure_ascii=False)
+            yield shown_as_json(answer.data)
         else:
             yield shown_on_terminal(answer.text)
         yield "\n"
     elif json:
         yield f'{{"{answer.field}": ['
         for n, entry in enumerate(answer.entries):
-            yield (", " if n else "") + json_format.dumps(entry, ensure_ascii=False)
+            yield (", " if n else "") + shown_as_json(entry)
         yield "]}\n"
     else:
         yield from (f"{line}\n" for line in answer.lines)
@@ -225,7 +225,7 @@ def _report_failure(error: Exception, json: bool, debug: bool) -> ExitCode:
         sys.stderr.write(shown_on_terminal(format_traceback(error)))
     if json:
         body = {"error": {"exitCode": failure.code, "messages": failure.lines}}
-        sys.stderr.write(json_format.dumps(body, ensure_ascii=False) + "\n")
+        sys.stderr.write(shown_as_json(body) + "\n")
     else:
         _print_reasons(failure.lines)
     return failure.code

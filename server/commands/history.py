@@ -14,7 +14,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.history.export import read_all_entries
 from penstock.datastore.text import say_count
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import CommandFailed, CommandOutput
+from penstock.server.core.command_output import CommandFailed, CommandOutput, escape_controls
 from penstock.server.runtime.stores import open_whole_table
 from penstock.server.settings.settings import Settings
 
@@ -53,6 +53,6 @@ async def _write(settings: Settings, file: Any, since: datetime | None, group: s
         earliest = "" if since is None else iso_timestamp(since)
         async for entry in read_all_entries(table, group):
             if entry.at >= earliest:
-                file.write(msgspec.json.encode(entry).decode() + "\n")
+                file.write(escape_controls(msgspec.json.encode(entry).decode()) + "\n")
                 count += 1
     return count

@@ -1,5 +1,6 @@
 """The result of a command: its output, or a failure with a stable exit code."""
 
+import json
 import os
 import re
 import sys
@@ -31,6 +32,16 @@ _CONTROL: Final = re.compile(f"[{CONTROLS}]")
 def shown_on_terminal(text: str) -> str:
     """Return the text with `?` for each character by which it could command a terminal."""
     return _CONTROL.sub("?", text)
+
+
+def shown_as_json(value: object, indent: int | None = None) -> str:
+    """Return a value as JSON in which each character that could command a terminal is escaped."""
+    return escape_controls(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def escape_controls(text: str) -> str:
+    """Escape the characters of a text in JSON by which it could command a terminal."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class ExitCode(IntEnum):

@@ -14,7 +14,12 @@ from penstock.server.commands.client.graphql_client import is_user_error
 from penstock.server.commands.client.missed_names import ask_for_nearest
 from penstock.server.commands.client.run_files import STANDARD
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
-from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    shown_as_json,
+)
 
 _VARIABLE: Final = re.compile(r"\$[\s,]*([_A-Za-z][_0-9A-Za-z]*)")
 
@@ -46,7 +51,7 @@ def query(
         request["operationName"] = operation
     answer = asyncio.run(_send(server, request))
     code = ExitCode.FAILED if _is_refused(answer) else ExitCode.OK
-    return CommandOutput(json.dumps(answer, ensure_ascii=False, indent=2), answer, code)
+    return CommandOutput(shown_as_json(answer, indent=2), answer, code)
 
 
 async def _send(server: ServerOptions, request: dict[str, Any]) -> Any:

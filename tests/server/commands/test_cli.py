@@ -25,6 +25,7 @@ from penstock.server.core.command_output import (
     CommandFailed,
     CommandOutput,
     ExitCode,
+    StreamedOutput,
     describe_failure,
 )
 from penstock.server.settings.invalid_settings import InvalidSettings
@@ -542,6 +543,14 @@ def test_what_a_command_prints_commands_no_terminal(
     monkeypatch.setattr(command_line, "app", lambda _: found)
     assert command_line.launch("manifest") is ExitCode.OK
     assert capsys.readouterr().out == "no run: a?]0;x??2J/\n\tb????\u05d0\n"
+
+    data = {"name": "a\x9b2J\u202e\u2028b\n\u05d0"}
+    for found in (CommandOutput("", data), StreamedOutput([], "entries", [data])):
+        monkeypatch.setattr(command_line, "app", lambda _, found=found: found)
+        assert command_line.launch("manifest", json=True) is ExitCode.OK
+        printed = capsys.readouterr().out
+        assert '{"name": "a\\u009b2J\\u202e\\u2028b\\n\u05d0"}' in printed
+        assert json.loads(printed) in (data, {"entries": [data]})
 
     def fail(_: object) -> None:
         raise CommandFailed("There is no a\x1b[2J.")
