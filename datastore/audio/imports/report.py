@@ -22,6 +22,7 @@ from penstock.datastore.table.pages import Slice, Window, read_records, slice_pl
 from penstock.datastore.table.port import TTL, Attributes, Item, Key, Query, Range
 
 REFUSED_MESSAGE: Final = "The bucket does not give out this object, though it lists it."
+UNUSABLE_KEY_MESSAGE: Final = "The server cannot use this key of an object."
 _CODES: Final = frozenset(code.value for code in ImportFailureCode)
 
 
@@ -66,7 +67,10 @@ def describe_failure(key: str, error: PenstockError) -> ImportFailure:
     if isinstance(error, ObjectRefused):
         code = ImportFailureCode.REFUSED
         return ImportFailure(object_key=key, code=code, message=REFUSED_MESSAGE)
-    return ImportFailure(object_key=key, code=_failure_code(key, error), message=error.message)
+    code, message = _failure_code(key, error), error.message
+    if code is ImportFailureCode.INVALID_KEY and isinstance(error, NotFound):
+        message = UNUSABLE_KEY_MESSAGE
+    return ImportFailure(object_key=key, code=code, message=message)
 
 
 def _failure_code(key: str, error: PenstockError) -> ImportFailureCode:

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.datastore.audio.imports.report import (
     REFUSED_MESSAGE,
+    UNUSABLE_KEY_MESSAGE,
     describe_failure,
     failure_item,
 )
@@ -35,7 +36,6 @@ CASES: tuple[tuple[str, PenstockError, str], ...] = (
     ("a", Invalid([FieldProblem(["objectKey"], "?", "UNKNOWN_FORMAT")]), "UNKNOWN_FORMAT"),
     ("a", Invalid([FieldProblem(["objectKey"], "?", "UNREADABLE")]), "UNREADABLE"),
     ("a", Invalid([FieldProblem(["objectKey"], "is too long")]), "INVALID_KEY"),
-    ("a//b", NotFound("There is no such object."), "INVALID_KEY"),
     ("a/b", NotFound("There is no such object."), "VANISHED"),
     ("a", Invalid(TWO_PROBLEMS), "INVALID_TAGS"),
     ("a", LimitExceeded("bytes of an item", 1, 2), "LIMIT_EXCEEDED"),
@@ -49,6 +49,12 @@ CASES: tuple[tuple[str, PenstockError, str], ...] = (
 def test_each_reason_has_a_code_of_its_own(key: str, error: PenstockError, code: str) -> None:
     found = describe_failure(key, error)
     assert (found.object_key, found.code.value, found.message) == (key, code, error.message)
+
+
+def test_an_object_is_not_called_missing_whose_key_cannot_be_used() -> None:
+    failure = describe_failure("a//b", NotFound("There is no such object."))
+    assert failure.code is ImportFailureCode.INVALID_KEY
+    assert failure.message == UNUSABLE_KEY_MESSAGE
 
 
 def test_every_code_is_the_reason_of_some_report() -> None:
