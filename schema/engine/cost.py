@@ -57,7 +57,7 @@ TEXT_CHARACTERS: Final = 200
 PLANNED_FIELD: Final = 5
 """Units of a field of a plan that is compiled."""
 
-INTROSPECTION_VALUES: Final = 20
+INTROSPECTION_VALUES: Final = 10
 """Values of the schema's description that are answered in one unit."""
 
 
