@@ -142,4 +142,5 @@ async def require_full_view(access: Access, pins: Iterable[Pin]) -> None:
         # Nothing says any more who saw what was deleted: only those see it who see everything.
         is_whole = len(rows) == len(keys) or access.caller.has_role(Role.READER, ROOT)
         if not (is_whole and all(seen)):
-            raise NotPermitted("It reaches what you do not see; only workers of the server run it.")
+            words = "Its formulas reach what you do not see; only the server runs and reads them."
+            raise NotPermitted(words)

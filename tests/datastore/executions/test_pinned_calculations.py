@@ -185,7 +185,7 @@ async def test_what_is_out_of_sight_is_run_and_handed_to_no_worker_elsewhere(sto
         (hidden, session.calculations.writing.grant),
         (fuels, session.datasets.writing.grant),
     ):
-        with pytest.raises(NotPermitted, match="reaches what you do not see"):
+        with pytest.raises(NotPermitted, match="reach what you do not see"):
             await store.open_session(ANN).executions.external.claim(made.id, "far")
         assert await contents(store.table) == before
         await grant(one.id, USA)
@@ -211,9 +211,9 @@ async def test_what_was_out_of_sight_stays_so_when_it_is_deleted(store: Store) -
     for deleted in (None, hidden, within):
         if deleted is not None:
             await session.calculations.deleting.delete(deleted.id, force=True)
-        with pytest.raises(NotPermitted, match="reaches what you do not see"):
+        with pytest.raises(NotPermitted, match="reach what you do not see"):
             await reader.executions.explaining.one(row)
-        with pytest.raises(NotPermitted, match="reaches what you do not see"):
+        with pytest.raises(NotPermitted, match="reach what you do not see"):
             await reader.executions.external.claim(claimable.id, "far")
         explained = await everybody.executions.explaining.one(row)
         assert explained.outputs[0].formula == "#quadruple(:x)"
