@@ -253,7 +253,7 @@ def test_introspection_is_closed_where_it_is_off() -> None:
     with pytest.raises(RequestRejected) as caught:
         engine.prepare(schema, introspection=False)
     assert caught.value.errors[0]["extensions"] == {"code": "INTROSPECTION_DISABLED"}
-    assert engine.prepare(schema).cost == 2
+    assert engine.prepare(schema).cost == 5
     assert engine.prepare(OperationRequest(query="{ __typename }"), introspection=False).cost == 0
 
 

@@ -545,8 +545,8 @@ def test_what_a_command_prints_commands_no_terminal(
     assert capsys.readouterr().out == "no run: a?]0;x??2J/\n\tb????\u05d0\n"
 
     data = {"name": "a\x9b2J\u202e\u2028b\n\u05d0"}
-    for found in (CommandOutput("", data), StreamedOutput([], "entries", [data])):
-        monkeypatch.setattr(command_line, "app", lambda _, found=found: found)
+    for both in (CommandOutput("", data), StreamedOutput([], "entries", [data])):
+        monkeypatch.setattr(command_line, "app", lambda _, both=both: both)
         assert command_line.launch("manifest", json=True) is ExitCode.OK
         printed = capsys.readouterr().out
         assert '{"name": "a\\u009b2J\\u202e\\u2028b\\n\u05d0"}' in printed
