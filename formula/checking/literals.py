@@ -19,11 +19,10 @@ Given = Mapping[str, Scalar]
 
 def _try_units(given: Given) -> None:
     source, target = given.get("source"), given.get("target")
-    kinds = [given.get(name) for name in ("qualityKind", "quantityKind")]
+    kinds = (given.get(name) for name in ("qualityKind", "quantityKind"))
     if isinstance(source, str) and isinstance(target, str):
-        units.convert(
-            Decimal(0), source, target, *(k if isinstance(k, str) else None for k in kinds)
-        )
+        known = [kind if isinstance(kind, str) else None for kind in kinds]
+        units.convert(WorkMeter(), Decimal(0), source, target, *known)
 
 
 def _try_date(given: Given) -> None:

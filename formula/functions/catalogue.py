@@ -110,6 +110,7 @@ _ALL: Final = (
         NUMBER,
         units.convert,
         _CONVERT_OPTIONS,
+        metered=True,
         cost=2,
     ),
     Function(

@@ -16,11 +16,11 @@ Any other sign stands for itself. A field may occur once.
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Final, NamedTuple, NoReturn
 
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import KEPT_PATTERNS, MAX_PATTERN, WorkMeter
+from penstock.formula.core.remembered import remember
 from penstock.formula.functions.locales import CalendarNames
 from penstock.formula.functions.plain_dates import PlainReader, plain_reader
 from penstock.formula.functions.regex import Regex
@@ -76,20 +76,13 @@ def date_pattern(pattern: str, names: CalendarNames, work: WorkMeter) -> DatePat
     if len(pattern) > MAX_PATTERN:
         _refuse(f"it is longer than {MAX_PATTERN} characters")
     work.prepare(("date", pattern), _READ_COST * len(pattern))
-    found = _compile_once(pattern, names)
-    if isinstance(found, str):
-        raise Fault(FormulaCode.INVALID_DATE_PATTERN, found)
-    return found
+    return _compile_once(pattern, names)
 
 
-@lru_cache(maxsize=KEPT_PATTERNS)
-def _compile_once(pattern: str, names: CalendarNames) -> DatePattern | str:
-    """Return the pattern, or why there is none, which may take as long to find out."""
-    try:
-        source = _expression(pattern, names)
-        regex = _compile_pattern(source)
-    except Fault as refusal:
-        return refusal.message
+@remember(KEPT_PATTERNS)
+def _compile_once(pattern: str, names: CalendarNames) -> DatePattern:
+    source = _expression(pattern, names)
+    regex = _compile_pattern(source)
     return DatePattern(regex, plain_reader(source, frozenset(regex.names)))
 
 

@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import lru_cache
 from typing import Final, NoReturn, cast
 
 from penstock.formula.core.errors import Fault, FormulaCode
-from penstock.formula.core.limits import MAX_JSON_DEPTH, MAX_PATTERN, WorkMeter
+from penstock.formula.core.limits import KEPT_PATTERNS, MAX_JSON_DEPTH, MAX_PATTERN, WorkMeter
 from penstock.formula.core.numbers import number_text, read_number
+from penstock.formula.core.remembered import remember
 from penstock.formula.core.values import Scalar, Value, check_length, join_texts
 
 _STEP: Final = re.compile(
@@ -25,6 +25,7 @@ _STEP: Final = re.compile(
 _MARKS: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _PARSE_COST: Final = 10  # parsing a character of JSON costs about 10 units
+_READ_COST: Final = 50  # reading a character of a path, once for many texts
 _PART_COST: Final = 60  # visiting an element or a member
 _WRITE_COST: Final = 20  # writing a character of JSON
 
@@ -46,7 +47,9 @@ _EVERY: Final = _EveryStep()
 def get_value(work: WorkMeter, text: str, path: str) -> Value:
     """Return the value at the path, or a list when the path can match several."""
     # A path that is too long is refused for its beginning as well, and that is found quickly.
-    steps = steps_of(path[: MAX_PATTERN + 1])
+    path = path[: MAX_PATTERN + 1]
+    work.prepare(("path", path), _READ_COST * len(path))
+    steps = steps_of(path)
     work.spend(_PARSE_COST * len(text) + _PART_COST * sum(map(text.count, "[{,:")))
     found = [_document(text)]
     for step in steps:
@@ -63,7 +66,7 @@ def get_value(work: WorkMeter, text: str, path: str) -> Value:
     return _scalar(work, found[0])
 
 
-@lru_cache(maxsize=256)
+@remember(KEPT_PATTERNS)
 def steps_of(path: str) -> tuple[PathStep, ...]:
     """Return the steps of a path; raises Fault for an invalid path."""
     if len(path) > MAX_PATTERN or not path.startswith("$"):

@@ -2,18 +2,21 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 from math import lcm
 from typing import Final
 
 import msgspec
 
 from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.core.limits import WorkMeter
 from penstock.formula.core.numbers import EXACT, ONE, QUOTIENT, add, multiply
+from penstock.formula.core.remembered import remember
 from penstock.formula.functions.short_names import cut_name
 from penstock.formula.functions.unit_names import find_units, require_one
 from penstock.formula.functions.unit_table import KINDS, Unit
 
+_LINE_COST: Final = 2_000  # units for a conversion that is found
+_READ_COST: Final = 100  # units for a character of the names of its units, which may be compounds
 _KINDS: Final = {kind.lower(): kind for kind in KINDS}
 
 
@@ -26,28 +29,27 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def convert(
-    number: Decimal,
-    source: str,
-    target: str,
-    quality_kind: str | None = None,
-    quantity_kind: str | None = None,
+    work: WorkMeter, number: Decimal, source: str, target: str, *kinds: str | None
 ) -> Decimal:
     """Convert a number between units, each given by symbol (`kWh`) or label (`kilowatt hour`).
 
     A symbol is written as it stands, because `Mg` is not `mg`; a label may have any case. Compounds
-    of both, and codes of QUDT, are units too.
+    of both, and codes of QUDT, are units too. `kinds` are the options that name the kind of both.
 
     Exact where the conversion has finitely many decimals, otherwise to 34 digits, half-even.
     """
-    kinds = (None if one is None else cut_name(one) for one in (quality_kind, quantity_kind))
-    line = _line(cut_name(source), cut_name(target), *kinds)
+    source, target = cut_name(source), cut_name(target)
+    known = tuple(None if kind is None else cut_name(kind) for kind in kinds)
+    cost = _LINE_COST + _READ_COST * (len(source) + len(target))
+    work.prepare((source, target, known), cost)
+    line = _line(source, target, *known)
     value = add(multiply(number, line.factor), line.addend)
     return value if line.divisor == 1 else QUOTIENT.divide(value, line.divisor)
 
 
-@lru_cache(maxsize=1024)
-def _line(source: str, target: str, quality_kind: str | None, quantity_kind: str | None) -> _Line:
-    kinds = {_kind(kind) for kind in (quality_kind, quantity_kind) if kind is not None}
+@remember(1024)
+def _line(source: str, target: str, *options: str | None) -> _Line:
+    kinds = {_kind(kind) for kind in options if kind is not None}
     if len(kinds) > 1:
         raise Fault(
             FormulaCode.INVALID_ARGUMENT, "`qualityKind` and `quantityKind` mean the same option"

@@ -8,6 +8,7 @@ milliseconds, so that a unit is about 0.005 yardsticks. Much slower machines cha
 
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -152,6 +153,7 @@ def test_a_text_that_names_nothing_costs_about_as_much_as_it_takes(call: str, be
     assert yardsticks(lambda: compiled.run_all(more), bound) < bound
 
 
+CONVERTING = "CONVERT(1, :s, 'kg')"
 SPLITTING = "SEARCH(SPLIT('a', :s)[0], 'x')"
 PATTERNS: dict[str, tuple[str, str]] = {
     "classes of letters": (SPLITTING, "(?i)" + r"\pL" * 62),
@@ -161,7 +163,24 @@ PATTERNS: dict[str, tuple[str, str]] = {
     "ranges": (SPLITTING, "(?i)" + "[\u0100-\U0010ffff]" * 37),
     "what is not closed": (SPLITTING, "(?i)" + r"\pL" * 62 + "("),
     "names of days": ("AS_TIMESTAMP('x', :s)", "EEEE " * 36),
+    "products of units": (CONVERTING, "kg·kg·kg·g·g·g·t·"),
+    "quotients of units": (CONVERTING, "kilogram*kilogram/(kilogram*kilogram*gram)/"),
+    "products of units by their codes": (CONVERTING, "KiloGM-GM-LB-TONNE-OZ-GM-LB-"),
+    "names that are no units": (CONVERTING, "- " * 36),
+    "paths that lead nowhere": ("GET_VALUE('[]', :s)", "$[*]" + ".a" * 94 + "."),
+    "what is no path": ("GET_VALUE('[]', :s)", "$[*]" + ".a" * 93 + "!"),
 }
+
+
+def test_units_of_rows_cost_about_as_much_as_they_take() -> None:
+    parameters = (FormulaParameter("s", STRING), FormulaParameter("t", STRING))
+    compiled = compile_formula("CONVERT(1, :s, :t)", Surroundings(parameters))
+    products = ["·".join(one) for one in product(("kg", "g", "mg", "t"), repeat=5)]
+    rows = [{"s": one, "t": two} for one, two in pairwise(products)]
+    work = WorkMeter()
+    assert compiled.run_all(rows[:500], work=work).errors == ()
+    bound = MOST_YARDSTICKS * text_units(work.take_spent())
+    assert yardsticks(lambda: compiled.run_all(rows[500:1000]), bound) < bound
 
 
 @pytest.mark.parametrize("name", PATTERNS)

@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.core.limits import WorkMeter
+from penstock.formula.functions import units as unit_functions
 from penstock.formula.functions.unit_table import UNITS, Unit, registry_units
-from penstock.formula.functions.units import convert
 from tests.formula.functions import make_unit_registry
+
+
+def convert(number: Decimal, *names: str) -> Decimal:
+    return unit_functions.convert(WorkMeter(), number, *names)
 
 
 @pytest.mark.parametrize(
