@@ -7,7 +7,7 @@ before: the parts of the archive by their sizes, the rows of a sheet by a first 
 import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -246,4 +246,16 @@ def _text_of(cell: object) -> str:
             return cell.date().isoformat()
         case datetime() | date() | time():
             return cell.isoformat()
+        case timedelta():
+            return _duration_text(cell)
     return str(cell)
+
+
+def _duration_text(elapsed: timedelta) -> str:
+    """Return an elapsed time in ISO 8601, its days as hours: `PT36H30M`."""
+    minutes, rest = divmod(abs(elapsed) // timedelta(microseconds=1), 60_000_000)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{Decimal(rest).scaleb(-6).normalize():f}" if rest else 0
+    parts = ((hours, "H"), (minutes, "M"), (seconds, "S"))
+    text = "".join(f"{number}{sign}" for number, sign in parts if number)
+    return f"{'-' if elapsed < timedelta(0) else ''}PT{text or '0S'}"

@@ -329,6 +329,13 @@ def test_cells_are_plain_numbers_iso_times_and_lower_case_booleans(tmp_path: Pat
     )
 
 
+def test_elapsed_times_are_those_of_iso_8601(tmp_path: Path) -> None:
+    seconds = (0, 90.5, 30 * 60 + 20, 36 * 3600, 10_000_000)
+    data = excel_file(*[(dt.timedelta(seconds=one),) for one in seconds])
+    lines = ["PT0S", "PT1M30.5S", "PT30M20S", "PT36H", "PT2777H46M40S"]
+    assert sheet_text(write(tmp_path / "a.xlsx", data)).split() == lines
+
+
 def test_a_date_that_cannot_be_is_an_error_of_its_cell_and_no_line_of_the_log(
     tmp_path: Path,
 ) -> None:
