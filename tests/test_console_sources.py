@@ -18,20 +18,19 @@ from tests.support.patience import HUNG_SECONDS
 
 FOLDER = "console"
 KIB = 1024
-# Node's small space for new objects would be cleared hundreds of times, by several threads.
 COMMANDS: dict[str, Sequence[str]] = {
-    "types_and_rules": ("--max-semi-space-size=128", "check.mjs"),
+    "types_and_rules": ("node_modules/oxlint/bin/oxlint", "--deny-warnings"),
     "form": ("node_modules/prettier/bin/prettier.cjs", "--check", "."),
     "logic": ("node_modules/vitest/vitest.mjs", "run", "--no-cache"),
 }
 
 
-def run_node(*command: str) -> "subprocess.CompletedProcess[str]":
+def run_node(*command: str, folder: Path = ROOT / FOLDER) -> "subprocess.CompletedProcess[str]":
     if reason := skip_reason(FOLDER):
         pytest.skip(reason)
     return subprocess.run(
         [*find_tools().node, *command],
-        cwd=ROOT / FOLDER,
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
@@ -59,8 +58,6 @@ def digest_inputs(folder: Path, *more: str) -> str:
     return digest.hexdigest()
 
 
-# They run first: a check that takes a minute, begun last, would let all others wait.
-@pytest.mark.runs_together("sources of the console")
 @pytest.mark.parametrize("check", COMMANDS)
 def test_the_sources_of_the_console_pass(check: str) -> None:
     """Checks of the same inputs answer the same, so what has passed is not checked again."""
@@ -75,13 +72,50 @@ def test_the_sources_of_the_console_pass(check: str) -> None:
     passed.write_text(digest)
 
 
+BROKEN: dict[str, tuple[str, str]] = {
+    "eslint(max-lines)": ("long.ts", "// a line\n" * 450 + "export {};\n"),
+    "eslint(no-restricted-properties)": (
+        "again.ts",
+        "export const read = (one: { invalidateQueries(): void }) => { one.invalidateQueries(); };",
+    ),
+    "import(no-cycle)": (
+        "circle.ts",
+        'import type { Other } from "./other";\nexport interface One { other: Other | null }',
+    ),
+    "react-hooks(rules-of-hooks)": (
+        "hook.ts",
+        'import { useState } from "react";\n'
+        "export const useOne = (on: boolean) => { if (on) useState(1); };",
+    ),
+    "typescript(TS2322)": ("type.ts", 'export const size: number = "1";'),
+    "typescript(no-floating-promises)": (
+        "floating.ts",
+        'export const send = () => { fetch("/"); };',
+    ),
+}
+"""Files that break a rule, by the rule."""
+
+
+def test_broken_rules_are_noticed(tmp_path: Path) -> None:
+    for name in (".oxlintrc.json", "tsconfig.json", "node_modules"):
+        (tmp_path / name).symlink_to(ROOT / FOLDER / name)
+    (tmp_path / "parts").mkdir()
+    imported = 'import type { One } from "./circle";\nexport interface Other { one: One | null }'
+    for name, text in (*BROKEN.values(), ("other.ts", imported)):
+        (tmp_path / "parts" / name).write_text(text)
+    linter, *_ = COMMANDS["types_and_rules"]
+    ended = run_node(str(ROOT / FOLDER / linter), "parts", folder=tmp_path)
+    found = re.findall(r"^  x (\S+): .*\n +,-\[parts/(\S+?):", ended.stdout, re.MULTILINE)
+    assert {(rule, name) for rule, (name, _) in BROKEN.items()} <= set(found), ended.stdout
+
+
 def test_any_other_source_package_node_or_command_is_checked_anew(tmp_path: Path) -> None:
     for name in ("a.ts", "parts/b.ts", "node_modules/.package-lock.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"1 {name}")
     seen = [digest_inputs(tmp_path, "v22", "tsc"), digest_inputs(tmp_path, "v22", "tsc")]
     assert seen[0] == seen.pop()
-    seen += [digest_inputs(tmp_path, "v23", "tsc"), digest_inputs(tmp_path, "v22", "eslint")]
+    seen += [digest_inputs(tmp_path, "v23", "tsc"), digest_inputs(tmp_path, "v22", "oxlint")]
     for name in ("a.ts", "parts/b.ts", "node_modules/.package-lock.json"):
         (tmp_path / name).write_text(f"2 {name}")
         seen.append(digest_inputs(tmp_path, "v22", "tsc"))

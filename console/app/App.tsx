@@ -70,7 +70,7 @@ function SignedIn({ beginsAt, settings, session, onSignedOut, onCaller }: Signed
       live: new Live(settings.endpoint, session, refresh),
     };
     // The services stay as long as the session does.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
+    // oxlint-disable-next-line react/exhaustive-deps
   }, [settings, session, client]);
   useEffect(() => {
     if (beginsAt) document.getElementById(beginsAt)?.focus({ preventScroll: true });

@@ -141,7 +141,7 @@ function loopback(server: oauth.AuthorizationServer) {
 /** Plain HTTP is for an issuer of this machine only, as in the server's settings. */
 function insecureOnLoopback(url: URL) {
   // The library marks the option as deprecated so that nobody uses it without thinking.
-  // eslint-disable-next-line @typescript-eslint/no-deprecated
+  // oxlint-disable-next-line typescript/no-deprecated
   return { [oauth.allowInsecureRequests]: isLoopback(url) };
 }
 

@@ -118,12 +118,12 @@ export async function readAgain(client: QueryClient, filters: QueryFilters = {})
     .findAll({ ...filters, fetchStatus: "fetching" })
     .filter(({ state }) => state.data === undefined)
     .map(({ queryHash }) => queryHash);
-  /* eslint-disable no-restricted-properties */
+  /* oxlint-disable no-restricted-properties */
   await client.invalidateQueries(filters);
   if (begun.length > 0) {
     await client.invalidateQueries({ predicate: ({ queryHash }) => begun.includes(queryHash) });
   }
-  /* eslint-enable no-restricted-properties */
+  /* oxlint-enable no-restricted-properties */
 }
 
 /**

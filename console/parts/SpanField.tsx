@@ -12,6 +12,8 @@ interface SpanFieldProps {
 
 /** A field for the spans that are asked for most; any other one is typed beside it. */
 export function SpanField({ span, isUtc = false, none = "all", onChange }: SpanFieldProps) {
+  // The words for a span are those of today, whenever the page was opened.
+  // oxlint-disable-next-line react/purity
   const now = new Date();
   const isOwn = span.from !== null || span.to !== null;
   const named = nameOfSpan(span, now, isUtc);

@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { announce } from "../../app/announcement";
 import { useAnswer, useShownWith } from "../../app/queries";
 import { MetricSeries } from "../../graphql/generated/metric";
@@ -22,7 +23,7 @@ const BREAKDOWNS: readonly (readonly [MetricBreakdown, string])[] = [
 /** The values of a metric as bars and as a table, each of which leads to its rows. */
 export function Series({ metric }: { metric: ShownMetric }) {
   const { search, change } = useAddress();
-  const year = new Date().getUTCFullYear();
+  const [year] = useState(() => new Date().getUTCFullYear());
   const every = readEvery(search);
   const [breakdown] = BREAKDOWNS.find(([one]) => one === search.get("by")) ?? ["NONE" as const];
   const typed = { from: search.get("from"), to: search.get("to") };

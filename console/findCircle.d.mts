@@ -1,1 +1,0 @@
-export function findCircle(imports: ReadonlyMap<string, readonly string[]>): string[] | undefined;
