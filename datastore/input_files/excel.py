@@ -242,10 +242,9 @@ def _text_of(cell: object) -> str:
             return str(cell).lower()
         case float():
             return f"{Decimal(repr(cell)):f}"
-        case datetime() if cell.time() == time():
-            return cell.date().isoformat()
         case datetime() | date() | time():
-            return cell.isoformat()
+            is_day = isinstance(cell, datetime) and cell.time() == time()
+            return cell.isoformat().partition("T")[0] if is_day else cell.isoformat()
         case timedelta():
             return _duration_text(cell)
     return str(cell)
