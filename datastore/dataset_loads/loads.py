@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.datasets.csv import CsvCode, dataset_problems
@@ -135,7 +137,9 @@ class _Load:
             raise Invalid([_missing_upload()])
         await self.lease.set_steps_left(-(-stat.size // STEP_BYTES))
         content = draft_content(self.load.columns, self.load.keys)
-        stream = ContentStream(self.access, self.folder, self.limits, self._note)
+        # What is stored is removed also when another worker has the job.
+        storing = structs.replace(self.access, table=self.lease.table)
+        stream = ContentStream(storing, self.folder, self.limits, self._note)
         user = self.access.caller.user_id
         async with self.debts.charge_while(user, lambda: stream.seconds):
             try:

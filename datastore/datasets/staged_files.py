@@ -10,7 +10,7 @@ A folder whose owner is gone has such a row as well, as long as a form may write
 
 from collections.abc import AsyncIterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol, TypeVar
@@ -63,13 +63,17 @@ class Attachment(Protocol[R]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StagedFile:
-    """One file that is being stored: `id` names its row, `key` is its object key."""
+    """One file that is being stored: `id` names its row, `key` is its object key.
+
+    It `may_come_late` where nobody knows whether its write has ended.
+    """
 
     access: Access
     id: str
     key: str
+    may_come_late: bool = field(default=False, init=False)
 
     def row(self) -> Item:
         """The row without which nothing removes the file."""
@@ -82,7 +86,9 @@ class StagedFile:
     async def put(self, chunks: AsyncIterable[bytes], content_type: str) -> None:
         """Write the row, then the file."""
         await self.access.table.transact([Put(self.row())])
+        self.may_come_late = True
         await self.access.files.write(self.key, chunks, content_type=content_type)
+        self.may_come_late = False
 
     def adoption_write(self) -> Write:
         """The write that makes the file part of a version."""
@@ -90,7 +96,10 @@ class StagedFile:
         return Write(Delete(STAGED.key(id=self.id), standing), _late_write_error)
 
     async def drop(self) -> None:
-        """Remove the file unless a version points to it, then its row."""
+        """Remove the file unless a version points to it, then its row.
+
+        The row of a file that may come late stays, so that the sweep removes that as well.
+        """
         row = STAGED.key(id=self.id)
         try:
             marked = Update(key=row, set={"abandoned": True}, condition=Exists())
@@ -98,7 +107,8 @@ class StagedFile:
         except ConditionFailed:
             return
         await self.access.files.delete(self.key)
-        await self.access.table.transact([Delete(row)])
+        if not self.may_come_late:
+            await self.access.table.transact([Delete(row)])
 
     async def try_drop(self) -> None:
         """Try to drop the file; a failure is ignored, as a later sweep drops it."""

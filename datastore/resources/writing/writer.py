@@ -1,6 +1,7 @@
 """Writes of resources: create, update, restore, grant, revoke and label."""
 
-from asyncio import gather
+import logging
+from asyncio import CancelledError, gather
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.new_names import name_character_problems
+from penstock.datastore.background_tasks import start_task
 from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import (
     FieldProblem,
@@ -44,6 +46,8 @@ T = TypeVar("T")
 
 CheckChange: TypeAlias = Callable[[R], Awaitable[tuple[R, Sequence[Write]]]]
 """Checks and completes a changed resource, and may add writes to its transaction."""
+
+logger = logging.getLogger("penstock.resources")
 
 RESERVED_BYTES = 1024
 """The room in a record for its keys and for what a revoke adds."""
@@ -370,14 +374,19 @@ class ResourceWriter(Generic[R]):
     @asynccontextmanager
     async def _settle_attachment(self) -> AsyncIterator[None]:
         """Drop the attached file where the write fails, or turns out to be a repetition."""
+        if self.attachment is None:
+            yield
+            return
         try:
             yield
-        except Exception:
-            if self.attachment is not None:
-                await self.attachment.discard()
+        except CancelledError:
+            # Who was cut off is not kept waiting, and the file counts in no quota.
+            start_task(self.attachment.discard(), logger, "a file that nothing uses stays")
             raise
-        if self.attachment is not None:
-            await self.attachment.settle()
+        except Exception:
+            await self.attachment.discard()
+            raise
+        await self.attachment.settle()
 
     def _new_resource(self, group: GroupPath, content: Mapping[str, Any]) -> R:
         now, user = self.access.clock.timestamp(), self.access.caller.user_id

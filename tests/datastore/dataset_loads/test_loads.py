@@ -16,7 +16,7 @@ import pytest
 from penstock.datastore.access.work import worker_units
 from penstock.datastore.clock import Clock
 from penstock.datastore.dataset_loads.loads import MAX_LOADS, load_dataset
-from penstock.datastore.datasets import build_index
+from penstock.datastore.datasets import build_index, large_files
 from penstock.datastore.datasets.build_index import IndexBuild
 from penstock.datastore.datasets.files import draft_content, key_of_file, key_of_index
 from penstock.datastore.datasets.limits import CsvLimits
@@ -43,13 +43,16 @@ from penstock.datastore.store import Store
 from tests.datastore.dataset_loads.sample_loads import (
     COLUMNS,
     CSV,
+    StuckFiles,
     begin_load,
     index_always,
     upload,
 )
 from tests.datastore.datasets.sample_datasets import lookup_dataset, update_dataset
 from tests.datastore.datasets.test_files import FailingProxy, WriterDied
+from tests.datastore.executions.sample_executions import put_file
 from tests.support.consistency_check import contents, faults
+from tests.support.patience import until
 from tests.support.sample_resources import EU, SUPER, USA, Watch, caller, create_groups, on_sqlite
 
 __all__ = ["index_always"]
@@ -313,6 +316,36 @@ async def test_a_load_that_lost_its_job_makes_no_version(
     assert (await latest(session, first)).version == 1
     held = {name for name in await dataset_files(store.files) if "uploads" not in name}
     assert held == {key_of_file(first)}
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+@pytest.mark.parametrize("number", [0, 1])
+async def test_a_load_that_is_cancelled_while_it_stores_leaves_nothing_that_does_not_count(
+    number: int, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_files, "FOLLOW_SECONDS", 0.01)
+    watch = Watch()
+    stuck = StuckFiles(store.files)
+    store = replace(store, clock=Clock(now=watch), files=stuck)
+    session = await create_groups(store)
+    first = await lookup_dataset(session, USA, "fuels", gas="2")
+    job = await begin_load(session, store, first)
+    stuck.left = number
+    loading = asyncio.create_task(store.run_jobs("w"))
+    await stuck.is_stuck.wait()
+    await session.jobs.cancel(job.id)
+    watch.move(timedelta(seconds=2))
+    assert await loading == 0
+    await until(stuck.has_deleted_all)
+    held = {name for name in await dataset_files(store.files) if "uploads" not in name}
+    assert (held, (await latest(session, first)).version) == ({key_of_file(first)}, 1)
+    # What the store carries out late is swept.
+    await put_file(stuck.files, stuck.stored[-1], b"late")
+    watch.move(STAGING_TIME)
+    await store.sweep_files()
+    assert {name for name in await dataset_files(store.files) if "uploads" not in name} == held
+    assert [key for key in await contents(store.table) if key.pk.startswith("F:")] == []
     assert await faults(store.table) == []
 
 

@@ -12,11 +12,13 @@ import pytest
 from msgspec.structs import replace as changed
 
 from penstock.datastore.access.work import worker_units
+from penstock.datastore.clock import Clock
 from penstock.datastore.datasets import build_index
 from penstock.datastore.datasets.limits import CsvLimits
+from penstock.datastore.datasets.staged_files import STAGING_TIME
 from penstock.datastore.errors import InUse, Invalid, NotPermitted
 from penstock.datastore.executions.files import ingest_key
-from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.records import Execution, ExecutionRules
 from penstock.datastore.groups.content import GroupContent
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.quotas.quotas import Quotas
@@ -37,9 +39,10 @@ from penstock.datastore.records import (
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
-from tests.datastore.dataset_loads.sample_loads import index_always
+from tests.datastore.dataset_loads.sample_loads import StuckFiles, index_always
 from tests.datastore.datasets.sample_datasets import lookup_dataset
 from tests.datastore.executions.sample_executions import (
+    ANN,
     EVE,
     begin_execution,
     current_execution,
@@ -52,6 +55,7 @@ from tests.datastore.executions.worker_death import MortalFiles, MortalTable, Wr
 from tests.datastore.resources.test_calculation_refs import save
 from tests.datastore.resources.test_formula_references import value_of
 from tests.support.consistency_check import contents, faults
+from tests.support.patience import until
 from tests.support.sample_resources import (
     EU,
     NORTHWEST,
@@ -385,3 +389,25 @@ async def test_the_creator_owes_the_processor_time_of_an_index(
     owed = dict[str, int]()
     await store.work_debts.take_all(owed.__setitem__)
     assert owed == {"ann": worker_units(2.0)}
+
+
+@on_sqlite
+async def test_a_cancelled_execution_leaves_nothing_that_its_dataset_does_not_count(
+    store: Store,
+) -> None:
+    watch, stuck = Watch(), StuckFiles(store.files)
+    rules = ExecutionRules(heartbeat=timedelta(milliseconds=10))
+    store = replace(store, clock=Clock(now=watch), files=stuck, execution_rules=rules)
+    pipeline, dataset = await writing_pipeline(store)
+    made = await ready_execution(store, pipeline, INPUT)
+    stuck.left = 0
+    working = asyncio.create_task(store.execution_worker("w").run_all())
+    await stuck.is_stuck.wait()
+    await store.open_session(ANN).executions.changing.cancel(made.id)
+    await working
+    await until(stuck.has_deleted_all)
+    assert await latest(store, dataset) == dataset
+    assert (await current_execution(store, made)).state == "cancelled"
+    watch.move(STAGING_TIME + timedelta(seconds=1))
+    await store.sweep_files()
+    assert await faults(store.table) == []
