@@ -21,6 +21,20 @@ def _lacks_host(scope: Scope) -> bool:
     )
 
 
+_WITH_NAMES = (b"/console/", b"/files/")
+"""The paths below which names follow, of which characters may be encoded."""
+
+
+def _is_spelled_out(scope: Scope) -> bool:
+    """Tell whether no character of a path is encoded, but for names.
+
+    A proxy with a rule for a path may not know another spelling of it, such as `/metrics%0a`.
+    """
+    raw: bytes = scope.get("raw_path", b"")
+    path = raw.removeprefix(scope.get("root_path", "").encode())
+    return b"%" not in raw or path.startswith(_WITH_NAMES)
+
+
 class FastRouteApp(Starlette):
     """Starlette's application, with a direct way to `app` for HTTP requests of `path`.
 
@@ -59,6 +73,8 @@ class FastRouteApp(Starlette):
         current_scope.set(scope)
         if _lacks_host(scope):
             await PlainTextResponse("Invalid host header", 400)(scope, receive, send)
+        elif not _is_spelled_out(scope):
+            await self._answer_elsewhere(scope, receive, send)
         elif (
             scope["type"] == "http"
             and route_path(scope) == self._path

@@ -71,3 +71,48 @@ def test_the_path_of_the_public_url_is_taken_away_once(server: RunningServer) ->
     assert ask(server, "/base/graphiql").status == 200
     for path in ("/healthz", "/metrics", "/graphql", "/graphiql", "/", "/files/a"):
         assert ask(server, f"/base/base{path}").status == 404
+
+
+SPELLINGS = (
+    "/metrics%0a",
+    "/%6detrics",
+    "/healthz%0A",
+    "/schema.graphql%0a",
+    "/graphiql%0a",
+    "/graphql%0a",
+    "/graphq%6c",
+    "/errors%0a",
+    "/errors/NOT%5fFOUND",
+    "/rest%2fping",
+    "/rest/ping%0a",
+    "/v2/notify%0a",
+    "/%63onsole/pipelines",
+    "/%66iles/a",
+)
+
+
+@pytest.mark.parametrize("prefix", ["", "/base"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("path", SPELLINGS)
+def test_a_path_has_one_spelling(
+    server: RunningServer, prefix: str, method: str, path: str
+) -> None:
+    answer = ask(server, prefix + path, method)
+    assert (answer.status, b"There is nothing at this path" in answer.body) == (404, True)
+
+
+def test_no_websocket_begins_at_another_spelling(server: RunningServer) -> None:
+    fields = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
+    fields += "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    fields += "sec-websocket-protocol: graphql-transport-ws\r\n"
+    statuses = {}
+    for path in ("/graphql", "/graphql%0a", "/%67raphql"):
+        with Talk(server.url) as talk:
+            talk.say(f"GET {path} HTTP/1.1\r\nhost: music.example\r\n{fields}\r\n".encode())
+            statuses[path] = talk.reply().status
+    assert statuses == {"/graphql": 101, "/graphql%0a": 403, "/%67raphql": 403}
+
+
+def test_names_in_a_path_may_have_any_characters(server: RunningServer) -> None:
+    assert ask(server, "/console/pipelines/a%20b%2Fc").status == 200
+    assert ask(server, "/files/a%20b").status == 403
