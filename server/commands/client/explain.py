@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
-from penstock.server.commands.client.listings import align_columns
+from penstock.server.commands.client.listings import align_columns, put_in_line
 from penstock.server.commands.client.missed_names import (
     ask_for_nearest,
     require_group,
@@ -69,10 +69,10 @@ async def _explain(server: ServerOptions, name: str, given: dict[str, Any]) -> C
         _check_keys(name, given["rows"][0], await client.execute(PARAMETERS, **named))
     (value,) = answer["values"]
     blocks = (
-        [f"{name} = {_format_part(value)}"],
+        [put_in_line(f"{name} = {_format_part(value)}")],
         _list_parts(answer),
         _list_datasets(answer),
-        [f"{error['code']}: {error['message']}" for error in answer["errors"]],
+        [put_in_line(f"{error['code']}: {error['message']}") for error in answer["errors"]],
     )
     text = "\n\n".join("\n".join(lines) for lines in blocks if lines)
     return CommandOutput(text, answer, ExitCode.FAILED if answer["errors"] else ExitCode.OK)

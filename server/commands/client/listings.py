@@ -1,8 +1,9 @@
 """Lists of a server as text: aligned columns, and the option that reads the next page."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
@@ -11,6 +12,8 @@ from penstock.datastore.text import say_count
 from penstock.server.core.command_output import CommandOutput
 
 PAGE = Group("Page", sort_key=1)
+
+_BREAKS: Final = re.compile(r"[\t\n\v\f\r]+")
 
 _FIRST_HELP = "The number of entries to print, 1 to 100."
 _AFTER_HELP = "The cursor after which the page starts: what the page before prints as its end."
@@ -79,8 +82,14 @@ def name_input(name: str | None, output: str | None) -> str:
     return " ".join(filter(None, (name, output)))
 
 
+def put_in_line(text: str) -> str:
+    """Return a text with a space for each end of a line, which would look like a line of ours."""
+    return _BREAKS.sub(" ", text)
+
+
 def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows as lines whose columns begin below each other."""
+    rows = [[put_in_line(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
