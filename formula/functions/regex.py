@@ -13,6 +13,7 @@ import re2
 
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import KEPT_PATTERNS, MAX_PATTERN, MAX_REGEX_MEMORY, WorkMeter
+from penstock.formula.core.remembered import remember
 
 Span = tuple[int, int]
 
@@ -145,24 +146,18 @@ def regex(pattern: str, work: WorkMeter) -> Regex:
     """Return the compiled pattern of a formula, which may come from a row."""
     if len(pattern) > MAX_PATTERN:
         _refuse(f"longer than {MAX_PATTERN} characters")
-    units, found = _compile_once(pattern)
-    work.prepare(pattern, units)
-    if isinstance(found, Regex):
-        return found
-    raise Fault(FormulaCode.INVALID_REGEX, found)
+    work.prepare(pattern, _reading_cost(pattern))
+    return _compile_once(pattern)
 
 
 @lru_cache(maxsize=KEPT_PATTERNS)
-def _compile_once(pattern: str) -> tuple[int, Regex | str]:
-    """Return the units of compiling a pattern, and the pattern or why there is none.
+def _reading_cost(pattern: str) -> int:
+    return _READ_COST * len(pattern) + _compiling_cost(pattern, 1)
 
-    What cannot be compiled may take as long, and so stays in memory as well.
-    """
-    units = _READ_COST * len(pattern) + _compiling_cost(pattern, 1)
-    try:
-        return units, Regex(pattern)
-    except Fault as refusal:
-        return units, refusal.message
+
+@remember(KEPT_PATTERNS)
+def _compile_once(pattern: str) -> Regex:
+    return Regex(pattern)
 
 
 def literal_pattern_cost(formula: str) -> int:
