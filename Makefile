@@ -23,21 +23,20 @@ serve: all ## start the server on loopback with the embedded store and sample da
 # One more than two processors: for a quarter of their time the tests wait.
 WORKERS ?= 3
 
-# The types are checked beside the first tests, which leave a processor free.
+# The types are checked beside what waits: installations, and the first tests.
 define run_tests
 @$(BIN)/mypy & types=$$!; \
-  $(BIN)/pytest $(1); tests=$$?; \
+  $(MAKE) --no-print-directory -j2 $(1) && $(BIN)/pytest $(2); tests=$$?; \
   wait $$types && exit $$tests
 endef
 
 .PHONY: test
 test: all .venv/testing ## lint, types, floors and the whole test suite
-	@$(MAKE) --no-print-directory -j2 tools lint
-	$(call run_tests,--workers $(WORKERS))
+	$(call run_tests,tools lint,--workers $(WORKERS))
 
 .PHONY: check
-check: lint ## lint, types, floors and the quick tests that start no server
-	$(call run_tests,--workers 2 -q -m 'not thorough' $(UNIT))
+check: .venv/testing ## lint, types, floors and the quick tests that start no server
+	$(call run_tests,lint,--workers 2 -q -m 'not thorough' $(UNIT))
 
 UNIT := tests/formula tests/transform tests/graphql_jit tests/resolvers tests/schema \
   tests/test_docs.py tests/test_plain_words.py tests/test_clocks.py tests/test_lock_files.py
