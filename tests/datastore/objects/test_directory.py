@@ -4,7 +4,7 @@ import asyncio
 import signal
 import threading
 import tracemalloc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -15,7 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.directory import FORM_USES, FormUsedUp, LocalFiles, UploadRefused
+from penstock.datastore.objects.chunks import read_exactly, single_chunk
+from penstock.datastore.objects.directory import (
+    BLOCK_BYTES,
+    FORM_USES,
+    FormUsedUp,
+    LocalFiles,
+    UploadRefused,
+    in_thread,
+)
 from penstock.datastore.objects.port import EXPIRY_SECONDS, UploadForm
 from penstock.datastore.objects.signed_links import SignedLink, UrlSigner
 from penstock.server.edge.multipart_form import (
@@ -403,6 +411,23 @@ async def test_slow_disks_hold_nobody(local: LocalFiles, monkeypatch: pytest.Mon
     over.set()
     await writing
     assert in_time == [True, True]
+
+
+async def test_a_file_of_one_block_is_written_in_one_turn_of_a_thread(
+    local: LocalFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = list[object]()
+
+    async def in_counted_thread(work: Callable[..., Any], *given: Any) -> Any:
+        turns.append(work)
+        return await in_thread(work, *given)
+
+    monkeypatch.setattr("penstock.datastore.objects.directory.in_thread", in_counted_thread)
+    for size, expected in ((0, 1), (BLOCK_BYTES - 1, 1), (BLOCK_BYTES, 4), (BLOCK_BYTES + 1, 5)):
+        turns.clear()
+        await local.write("a/b", single_chunk(b"x" * size), content_type="text/csv")
+        assert len(turns) == expected
+        assert await read_exactly(local.read("a/b"), size) == b"x" * size
 
 
 async def test_a_write_that_is_cancelled_leaves_nothing(local: LocalFiles) -> None:
