@@ -289,6 +289,9 @@ class GrowingFile:
         retrieve_failure(self._writing)
 
     async def _queue_piece(self, piece: bytes | None) -> None:
+        if not (self._pieces.full() or self._writing.done()):
+            self._pieces.put_nowait(piece)
+            return
         putting = asyncio.ensure_future(self._pieces.put(piece))
         try:
             await asyncio.wait([putting, self._writing], return_when=asyncio.FIRST_COMPLETED)
