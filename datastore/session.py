@@ -233,8 +233,8 @@ class Session:
         return Executions.of(
             self._access,
             store.execution_rules,
-            self._access.files,
             store.dataset_cache,
+            store.part_files,
             store.on_execution_ready,
         )
 

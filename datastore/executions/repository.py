@@ -21,7 +21,7 @@ from penstock.datastore.executions.uploads import Uploads
 from penstock.datastore.executions.workers.external import ExternalWorkers
 from penstock.datastore.executions.workers.inline import InlineExecutions, ReadInlineOutput
 from penstock.datastore.jobs.delete_group import notify_nobody
-from penstock.datastore.objects.port import Files
+from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.resources.tags_in_use import TagLists
 
 
@@ -61,11 +61,12 @@ class Executions:
         cls,
         access: Access,
         rules: ExecutionRules,
-        files: Files,
         tables: DatasetTableCache,
+        part_files: PartFiles,
         on_ready: Callable[[], None] = notify_nobody,
     ) -> "Executions":
         """Make the repository of a caller; `on_ready` is called when an execution becomes ready."""
+        files = access.files
         output = ReadInlineOutput(access, files)
         return cls(
             ReadExecutions(access),
@@ -73,7 +74,7 @@ class Executions:
             ListGroupExecutions(access),
             CountExecutions(access),
             CreateExecutions(access, rules, files),
-            InlineExecutions(access, rules, files, tables, output),
+            InlineExecutions(access, rules, files, tables, output, part_files),
             DryRuns(access, rules, files, tables),
             ExplainRows(access, files, tables),
             ChangeExecutions(access, rules, on_ready),

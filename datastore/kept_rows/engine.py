@@ -94,9 +94,9 @@ class RowsEngine:
         """
         return await self._run(work, payer, _READERS, READ_SECONDS)
 
-    async def write(self, work: Callable[[Connection], T], user: str) -> T:
-        """Do work like `read`, in a thread for the server's own work for a user."""
-        return await self._run(work, WorkPayer(user), _WRITERS, WRITE_SECONDS)
+    async def write(self, work: Callable[[Connection], T], payer: WorkPayer) -> T:
+        """Do work like `read`, in a thread for the work of executions, and the server's own."""
+        return await self._run(work, payer, _WRITERS, WRITE_SECONDS)
 
     async def _run(
         self,

@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.kept_rows.database import Connection, quote_name
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.part_files import copy_to_disk
@@ -34,8 +35,10 @@ class ParquetOutput:
     engine: RowsEngine
     files: Files
 
-    async def write(self, plan: TransformPlan, source: StoredFile, target: str, user: str) -> int:
-        """Write a stored output as a stored Parquet file, at a turn of the user; return its bytes.
+    async def write(
+        self, plan: TransformPlan, source: StoredFile, target: str, payer: WorkPayer
+    ) -> int:
+        """Write a stored output as a stored Parquet file, at a turn of the payer; return its bytes.
 
         Raises Unavailable.
         """
@@ -44,7 +47,7 @@ class ParquetOutput:
         with self.engine.scratch_files(".csv", ".parquet") as (text, made):
             await copy_to_disk(self.files, source.key, text, source.size)
             write = partial(_write_file, types, read_output_file(text, plan), made)
-            await self.engine.write(write, user)
+            await self.engine.write(write, payer)
             await self.files.write(target, read_local(made), content_type=PARQUET)
             return made.stat().st_size
 

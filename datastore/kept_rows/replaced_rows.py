@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.kept_rows.columns import GROUP, KEY
 from penstock.datastore.kept_rows.database import Connection
@@ -26,7 +27,12 @@ class ReplacedRows:
     part_files: PartFiles
 
     async def require_reach(
-        self, pipeline: str, parts: Sequence[RowsPart], reach: RowReach, user: str, checked: int = 0
+        self,
+        pipeline: str,
+        parts: Sequence[RowsPart],
+        reach: RowReach,
+        payer: WorkPayer,
+        checked: int = 0,
     ) -> int | None:
         """Return the number of commits that were checked; None if nothing need be checked.
 
@@ -40,21 +46,21 @@ class ReplacedRows:
         if head.commits != (standing[-1].commit if standing else max(checked, head.gone)):
             raise RowsMoved
         if standing:
-            groups = await self._replaced_groups(standing, parts, user)
+            groups = await self._replaced_groups(standing, parts, payer)
             if not all(map(reach.includes, groups)):
                 message = "a row with the key of one of these belongs to a group out of reach"
                 raise InputRefused(TransformCode.ROW_OUT_OF_REACH, message)
         return head.commits
 
     async def _replaced_groups(
-        self, standing: Sequence[RowsPart], parts: Sequence[RowsPart], user: str
+        self, standing: Sequence[RowsPart], parts: Sequence[RowsPart], payer: WorkPayer
     ) -> Sequence[GroupPath]:
         try:
             async with self.part_files.open(self.files, [*standing, *parts]) as paths:
                 before = Snapshot(standing, paths[: len(standing)])
                 added = Snapshot(parts, paths[len(standing) :])
                 return await self.part_files.engine.write(
-                    lambda connection: _select_groups(connection, before, added), user
+                    lambda connection: _select_groups(connection, before, added), payer
                 )
         except NotFound as missing:
             raise Unavailable("A file of the rows is gone.") from missing

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from penstock.datastore.access.work import NOBODY, WorkPayer
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.kept_rows.columns import (
@@ -99,18 +100,16 @@ class PartWriter:
         plan: TransformPlan,
         identity: RowIdentity,
         output: StoredFile,
-        user: str,
+        payer: WorkPayer,
     ) -> PartOfOutput:
         """Write the rows of an execution's output file as a part that is not numbered yet.
-
-        It is a part of the execution, for whose worker users take turns; nobody pays for either.
 
         Raises InputRefused if two rows have the same key.
         """
         with self.engine.scratch_files(".csv", ".parquet") as (source, target):
             await copy_to_disk(self.files, output.key, source, output.size)
             sql = output_selection(read_output_file(source, plan), plan, identity, origin)
-            facts = await self.engine.write(partial(_write_rows, sql, target), user)
+            facts = await self.engine.write(partial(_write_rows, sql, target), payer)
             await self._store(origin.file, target)
         return PartOfOutput(origin, facts)
 
@@ -144,7 +143,7 @@ class PartWriter:
         with self.engine.scratch_files(".parquet") as (target,):
             order = ", ".join([*order_of_keys(snapshot), COMMIT])
             sql = f"SELECT * FROM {snapshot.all_versions()} ORDER BY {order}"
-            written = await self.engine.write(partial(_write_file, sql, target), "")
+            written = await self.engine.write(partial(_write_file, sql, target), NOBODY)
             await self._store(key, target)
             return written
 

@@ -46,6 +46,7 @@ from penstock.datastore.executions.removal import delete_orphaned_files
 from penstock.datastore.executions.workers.row_engine import EngineStep, RowTask, run_transform
 from penstock.datastore.executions.workers.worker import ExecutionWorker
 from penstock.datastore.formulas.threads import run_in_formula_thread
+from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.objects.chunks import read_exactly
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord
@@ -105,8 +106,8 @@ _ISO_READERS: Final = {**_CELL_READERS, FormulaType.TIMESTAMP: _read_time}
 
 INFINITE_RESULT: Final = "the result is no finite number"
 
-KEEPING_UNITS: Final = 500
-"""Units of the file of the rows of a request that a pipeline keeps."""
+KEEPING_UNITS: Final = 200
+"""Units of keeping the rows of a request, besides the time in which their file is made."""
 
 MAX_RESULT_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the results of one execution that an answer may hold; a file of them may be larger."""
@@ -229,6 +230,7 @@ class InlineExecutions:
     files: Files
     tables: DatasetTableCache
     output: ReadInlineOutput
+    part_files: PartFiles
 
     async def run(
         self,
@@ -255,7 +257,7 @@ class InlineExecutions:
             self.output.ran.add(execution.id)
             await self._run_rows(execution, data, len(rows))
         ended = (await ReadExecutions(self.access).one(execution.id)).execution
-        if ended.rows_commit is not None:
+        if ended.rows_commit is not None and ended.id in self.output.ran:
             self.access.work.owe(KEEPING_UNITS)
         return ended
 
@@ -291,6 +293,8 @@ class InlineExecutions:
                 engine,
                 quotas=self.access.quotas,
                 shards=self.access.shards,
+                part_files=self.part_files,
+                work=self.access.work,
             )
             await running.run(claimed)
 

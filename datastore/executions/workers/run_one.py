@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from penstock.datastore.access.work import FREE_WORK, WorkAccount, WorkPayer
 from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
@@ -115,6 +116,7 @@ class ExecutionRunner:
     `result_bytes` is the size of what it stored as the result; None while it stored nothing.
     `read_as` says how the file was read, which was `converted` first if it was no CSV. `rejections`
     are the commonest reasons of rows that failed. With `writes_parts`, files of rows may be there.
+    `work` pays for the files of rows and of Parquet, by the time that they take.
     """
 
     table: Table
@@ -126,6 +128,7 @@ class ExecutionRunner:
     execution: Execution
     dataset_output: DatasetOutput
     part_files: PartFiles = field(default_factory=lambda: PartFiles(RowsEngine()))
+    work: WorkAccount = FREE_WORK
     counts: RowCounts = field(default_factory=RowCounts)
     result_bytes: int | None = None
     read_as: str | None = None
@@ -280,7 +283,7 @@ class ExecutionRunner:
         one = self.execution
         if one.output_format is OutputFormat.PARQUET:
             writer = ParquetOutput(self.part_files.engine, self.files)
-            size = await writer.write(plan, output, parquet_key(one), one.created_by)
+            size = await writer.write(plan, output, parquet_key(one), self._payer)
             self.result_bytes = (self.result_bytes or 0) + size
 
     async def _end_in_success(self, plan: TransformPlan, output: StoredFile, digest: str) -> None:
@@ -310,8 +313,7 @@ class ExecutionRunner:
             if made := await self.engine.write_parts(self.files, self.part_files.engine, written):
                 return made
         writer = PartWriter(self.part_files.engine, self.files, self.clock)
-        origin, user = rows_origin(one), one.created_by
-        return [await writer.write_output(origin, plan, identity, output, user)]
+        return [await writer.write_output(rows_origin(one), plan, identity, output, self._payer)]
 
     async def _end_with_dataset(
         self, plan: TransformPlan, sink: DatasetSink, output: StoredFile, digest: str
@@ -340,7 +342,7 @@ class ExecutionRunner:
         async for _ in Attempts():
             try:
                 checked = await replaced.require_reach(
-                    one.pipeline_id, parts, identity.reach, one.created_by, checked or 0
+                    one.pipeline_id, parts, identity.reach, self._payer, checked or 0
                 )
                 self.result_bytes = (before or 0) + sum(part.size for part in parts)
                 facts = _EndFacts(digest, parts=parts, checked_commits=checked)
@@ -395,6 +397,10 @@ class ExecutionRunner:
         if self.result_bytes is not None:
             final = replace(final, result_bytes=self.result_bytes)
         return final
+
+    @property
+    def _payer(self) -> WorkPayer:
+        return WorkPayer(self.execution.created_by, self.work)
 
     @property
     def _claims(self) -> Claims:

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.limits import LARGEST, CsvLimits
@@ -52,7 +53,7 @@ class ExecutionWorker:
 
     `worker` is an id that no other worker has, in this process or elsewhere. `tables` caches
     datasets; `engine` is what processes the rows. A worker with a `kept` place leaves the
-    executions of busy callers to others.
+    executions of busy callers to others. `work` pays for what only the time tells.
     """
 
     table: Table
@@ -67,6 +68,7 @@ class ExecutionWorker:
     quotas: Quotas = field(default_factory=Quotas)
     shards: int = SHARDS
     dataset_limits: CsvLimits = LARGEST
+    work: WorkAccount = FREE_WORK
 
     async def run_all(self) -> int:
         """Run executions until none is ready; return the number of executions it claimed."""
@@ -136,6 +138,7 @@ class ExecutionWorker:
                 self.table, self.files, self.clock, self.quotas, self.shards, self.dataset_limits
             ),
             self.part_files,
+            self.work,
         )
         running = asyncio.create_task(work.run())
         beating = asyncio.create_task(self._send_heartbeats(work))

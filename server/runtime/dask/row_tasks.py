@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.kept_rows.database import Connection
 from penstock.datastore.kept_rows.engine import RowsEngine
@@ -57,7 +58,7 @@ def write_rows(order: RowsOrder) -> PartFacts:
         sql = output_selection(read, order.plan, order.identity, order.origin, piece.above)
         work = partial(_write_files, sql, rows, keys)
         try:
-            facts = asyncio.run(RowsEngine(folder).write(work, order.origin.name))
+            facts = asyncio.run(RowsEngine(folder).write(work, WorkPayer(order.origin.name)))
         except PenstockError as error:
             message = "A machine of the cluster cannot write the rows."
             raise PartFailed(message, str(error)) from None

@@ -14,6 +14,7 @@ from typing import Final
 
 from distributed import Client
 
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.executions.files import delete_staged_rows, output_key, staged_rows_key
 from penstock.datastore.executions.workers.row_engine import WrittenOutput, rows_origin
@@ -100,7 +101,7 @@ class SpreadRows:
                     raise NotFound("A file of a machine is gone.")
                 await copy_to_disk(self.files, key, path, stat.size)
             check = partial(require_unique_keys, files=paths)
-            await self.engine.write(check, execution.created_by)
+            await self.engine.write(check, WorkPayer(execution.created_by))
 
     async def _publish(self, number: int, facts: PartFacts) -> PartOfOutput:
         """Copy the file of which a machine told the facts, and refuse one that came in its place.
