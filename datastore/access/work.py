@@ -90,6 +90,9 @@ CALL_UNITS: Final = {StoreKind.EMBEDDED: 2, StoreKind.DYNAMODB: 8}
 WRITE_UNITS: Final = 2
 """Write units of the store in one unit: about a row that a transaction writes."""
 
+TRANSITION_UNITS: Final = 30
+"""Units of a transition of an execution beside its rows: its event, its lists, its report."""
+
 MATCHED_ROWS: Final = 2
 """Rows of words that are read and compared with a part of a name, in one unit."""
 

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import TRANSITION_UNITS
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import (
@@ -169,6 +170,7 @@ class ChangeExecutions:
                 await commit_with_place(self.access, found.pipeline.owner, after, writes)
             except StaleRead:
                 continue
+            self.access.work.owe(TRANSITION_UNITS)
             report_transition(self.rules, after, event)
             return after
         raise Unavailable("The execution is being written by many at once.")

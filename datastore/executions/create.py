@@ -11,6 +11,7 @@ import msgspec
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.access.new_names import name_character_problems
 from penstock.datastore.access.open_uploads import MOST_PLACES
+from penstock.datastore.access.work import TRANSITION_UNITS
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import (
     FieldProblem,
@@ -219,6 +220,7 @@ class CreateExecutions:
                 # The call before may have taken the last place.
                 await receipt.find_repetition(self.access, key)
             raise
+        self.access.work.owe(TRANSITION_UNITS)
         report_transition(self.rules, execution, event)
 
     async def _read_replayed(self, id: str) -> Execution:

@@ -8,6 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access, not_found_error
+from penstock.datastore.access.work import TRANSITION_UNITS
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.executions.files import (
     delete_used_upload,
@@ -133,6 +134,7 @@ async def _commit_ready(access: Access, pinned: Execution, stat: Stat, by: str) 
         except StaleRead:
             execution = await require_execution(access, execution.id)
         else:
+            access.work.owe(TRANSITION_UNITS)
             return await require_execution(access, execution.id)
     raise Unavailable("The execution is being written by many at once.")
 

@@ -10,6 +10,7 @@ from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import TRANSITION_UNITS
 from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.errors import (
     FieldProblem,
@@ -121,6 +122,7 @@ class ExternalWorkers:
         claimed = await self._claims.claim(execution, name)
         if claimed is None:
             raise illegal_state_error(await self._read_permitted(id))
+        self.access.work.owe(TRANSITION_UNITS)
         await end_earlier_uploads(self.files, claimed)
         return await self._prepare_claim(claimed)
 
@@ -202,6 +204,7 @@ class ExternalWorkers:
             )
         except ClaimLost as lost:
             raise _claim_lost_error(lost) from None
+        self.access.work.owe(TRANSITION_UNITS)
         await self._try_delete_staged_files(claimed)
         return await self._read_permitted(claimed.id)
 

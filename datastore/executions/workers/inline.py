@@ -26,7 +26,13 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import TEXT_WORK, WorkAccount, file_units, step_units
+from penstock.datastore.access.work import (
+    TEXT_WORK,
+    TRANSITION_UNITS,
+    WorkAccount,
+    file_units,
+    step_units,
+)
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
 from penstock.datastore.errors import FieldProblem, IllegalState, LimitExceeded, Unreadable
 from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
@@ -281,6 +287,7 @@ class InlineExecutions:
         if claimed is None:
             await delete_orphaned_files(table, self.files, execution)
         else:
+            self.access.work.owe(2 * TRANSITION_UNITS)  # the claim, and the end that follows
             engine = _ChargedEngine(self.access.work, count)
             tables = PaidTables(self.tables, self.access.work)
             running = ExecutionWorker(

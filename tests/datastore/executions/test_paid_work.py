@@ -13,6 +13,7 @@ from penstock.datastore.access.work import (
     FORMULA_CHARACTERS,
     STEPS,
     TEXT_WORK,
+    TRANSITION_UNITS,
     StoreKind,
     write_units,
 )
@@ -187,8 +188,8 @@ async def test_values_cost_their_texts_even_where_there_are_too_many(store: Stor
 
 
 PRICES = FILE_PRICES[StoreKind.EMBEDDED]
-OF_RUN = 3 * PRICES.change + 2 * PRICES.look
-"""The calls of the bucket of a run of rows: it writes and reads the rows, and writes two files."""
+OF_RUN = 3 * PRICES.change + 2 * PRICES.look + 3 * TRANSITION_UNITS
+"""A run of rows writes and reads the rows, and writes two files; it is created, claimed, ended."""
 OF_OUTPUT = 4 * PRICES.look
 """The calls that read both files, after a look at each."""
 
@@ -205,7 +206,7 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_r
     wanted = ExecutionRequest(pipeline_id=pipeline.id)
     await executions.creating.create(wanted)
     written = write_units(paying.units.written)
-    assert (account.taken, account.owed) == (units(len(SUM)), written)
+    assert (account.taken, account.owed) == (units(len(SUM)), written + TRANSITION_UNITS)
     wanted = ExecutionRequest(pipeline_id=other.id)
     over = await executions.inline.run(wanted, [{"x": n} for n in range(1_000)])
     results = over.counts.bytes_written
@@ -213,7 +214,7 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_r
         len(f"{950 * n}\r\n") for n in range(1_000)
     )
     owed = 949 * 1_000 // STEPS + results // FILE_BYTES + write_units(paying.units.written)
-    owed += OF_RUN
+    owed += OF_RUN + TRANSITION_UNITS
     assert (account.taken, account.owed) == (2 * units(len(SUM)), owed)
     await executions.inline_output.one(over)
     assert account.owed == owed + OF_OUTPUT + results // FILE_BYTES
