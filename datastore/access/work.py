@@ -93,6 +93,9 @@ WRITE_UNITS: Final = 2
 TRANSITION_UNITS: Final = 30
 """Units of a transition of an execution beside its rows: its event, its lists, its report."""
 
+KEEPING_UNITS: Final = 200
+"""Units of keeping the rows of an execution, besides the time in which their file is made."""
+
 MATCHED_ROWS: Final = 2
 """Rows of words that are read and compared with a part of a name, in one unit."""
 

@@ -112,9 +112,6 @@ _ISO_READERS: Final = {**_CELL_READERS, FormulaType.TIMESTAMP: _read_time}
 
 INFINITE_RESULT: Final = "the result is no finite number"
 
-KEEPING_UNITS: Final = 200
-"""Units of keeping the rows of a request, besides the time in which their file is made."""
-
 MAX_RESULT_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the results of one execution that an answer may hold; a file of them may be larger."""
 
@@ -262,10 +259,7 @@ class InlineExecutions:
         if execution.ready_at is None and not execution.state.is_over:
             self.output.ran.add(execution.id)
             await self._run_rows(execution, data, len(rows))
-        ended = (await ReadExecutions(self.access).one(execution.id)).execution
-        if ended.rows_commit is not None and ended.id in self.output.ran:
-            self.access.work.owe(KEEPING_UNITS)
-        return ended
+        return (await ReadExecutions(self.access).one(execution.id)).execution
 
     async def _begin_again(self, lost: Execution) -> Execution:
         """Let an execution wait again whose rows were lost, unless another call does so."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from penstock.datastore.access.work import FREE_WORK, WorkAccount, WorkPayer
+from penstock.datastore.access.work import FREE_WORK, KEEPING_UNITS, WorkAccount, WorkPayer
 from penstock.datastore.access.work_debts import WorkDebts
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
@@ -308,6 +308,7 @@ class ExecutionRunner:
         """Write the files of the rows: on the machines of a cluster, or else here."""
         one = self.execution
         self.writes_parts = True
+        self.work.owe(KEEPING_UNITS)
         if isinstance(self.engine, RowsSpreader):
             written = WrittenOutput(one, plan, identity, self.cuts)
             if made := await self.engine.write_parts(self.files, self.part_files.engine, written):

@@ -8,7 +8,7 @@ from penstock.datastore.access import work
 from penstock.datastore.errors import IllegalState
 from penstock.datastore.executions import cancel_and_retry, create, start
 from penstock.datastore.executions.create import ExecutionRequest
-from penstock.datastore.executions.workers import external, inline
+from penstock.datastore.executions.workers import external, inline, run_one
 from penstock.datastore.kept_rows import engine
 from penstock.datastore.kept_rows.database import Connection, open_database
 from penstock.datastore.records import Pipeline
@@ -116,7 +116,7 @@ async def test_kept_rows_of_a_request_pay_for_the_time_of_their_file(
 ) -> None:
     """Also where a key is there twice, so that nothing is kept; a repeat pays for nothing."""
     plants = await keep_plants(store)
-    monkeypatch.setattr(inline, "KEEPING_UNITS", EACH)
+    monkeypatch.setattr(run_one, "KEEPING_UNITS", EACH)
     monkeypatch.setattr(work, "cpu_units", lambda _: 10 * EACH)
     opened = list[Connection]()
 
@@ -131,5 +131,5 @@ async def test_kept_rows_of_a_request_pay_for_the_time_of_their_file(
         await payer.session.executions.inline.run(wanted, [row], "key")
         assert payer.take_paid() == paid
     over = await payer.session.executions.inline.run(wanted, [row, row])
-    assert (over.code, payer.take_paid()) == ("DUPLICATE_KEY", 13)
+    assert (over.code, payer.take_paid()) == ("DUPLICATE_KEY", 14)
     assert len(opened) == 1
