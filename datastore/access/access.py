@@ -148,7 +148,7 @@ class Access(msgspec.Struct, frozen=True):
     def open_uploads(self) -> OpenUploads:
         """The uploads that the caller has open."""
         user, limits = self.caller.user_id, self.upload_limits
-        return OpenUploads(self.table, self.files, self.clock, user, limits)
+        return OpenUploads(self.table, self.files, self.clock, user, limits, self.work)
 
     @property
     def payer(self) -> WorkPayer:

@@ -17,6 +17,7 @@ from random import randrange, shuffle
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from penstock.datastore.access.ended_uploads import FORM_ENDS, EndedUploads
+from penstock.datastore.access.work import FREE_WORK, UPLOAD_UNITS, WorkAccount
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import PenstockError, QuotaExceeded, Unavailable
 from penstock.datastore.objects.port import Files
@@ -135,6 +136,7 @@ class OpenUploads:
     clock: Clock
     user: str
     limits: UploadLimits
+    work: WorkAccount = FREE_WORK
 
     async def open(
         self,
@@ -169,6 +171,7 @@ class OpenUploads:
                         else await self._find_candidate(holder)
                     )
             else:
+                self.work.owe(UPLOAD_UNITS)
                 return
         raise Unavailable("Many uploads are being opened at once.")
 

@@ -90,8 +90,11 @@ CALL_UNITS: Final = {StoreKind.EMBEDDED: 2, StoreKind.DYNAMODB: 8}
 WRITE_UNITS: Final = 2
 """Write units of the store in one unit: about a row that a transaction writes."""
 
-TRANSITION_UNITS: Final = 30
+TRANSITION_UNITS: Final = 40
 """Units of a transition of an execution beside its rows: its event, its lists, its report."""
+
+UPLOAD_UNITS: Final = 40
+"""Units of the places of an upload that is opened, which are looked for among those in use."""
 
 KEEPING_UNITS: Final = 200
 """Units of keeping the rows of an execution, besides the time in which their file is made."""

@@ -1,11 +1,13 @@
 """Callers pay for each transition of an execution once, and for nothing that changes nothing."""
 
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
 
-from penstock.datastore.access import work
-from penstock.datastore.errors import IllegalState
+from penstock.datastore.access import open_uploads, work
+from penstock.datastore.access.open_uploads import UploadLimits
+from penstock.datastore.errors import IllegalState, QuotaExceeded
 from penstock.datastore.executions import cancel_and_retry, create, start
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.workers import external, inline, run_one
@@ -98,6 +100,23 @@ async def test_rows_of_a_request_pay_for_creation_claim_and_end(
     for paid in (3, 0):
         await payer.session.executions.inline.run(wanted, [{"distance": "1"}], "key")
         assert payer.take_paid() == paid
+
+
+async def test_each_upload_that_is_opened_is_paid(
+    store: Store, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_uploads, "UPLOAD_UNITS", 10 * EACH)
+    store = replace(store, upload_limits=UploadLimits(per_caller=1))
+    payer, wanted = Payer(store), ExecutionRequest(pipeline_id=pipeline.id)
+    made = await payer.session.executions.creating.create(wanted)
+    assert payer.take_paid() == 11
+    with pytest.raises(QuotaExceeded):
+        await payer.session.executions.creating.create(wanted)
+    assert payer.take_paid() == 0
+    await payer.session.executions.changing.cancel(made.id)
+    assert payer.take_paid() == 1
+    await payer.session.executions.changing.retry(made.id)
+    assert payer.take_paid() == 11
 
 
 async def test_a_worker_of_the_server_costs_nobody_a_transition(

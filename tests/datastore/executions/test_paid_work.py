@@ -14,6 +14,7 @@ from penstock.datastore.access.work import (
     STEPS,
     TEXT_WORK,
     TRANSITION_UNITS,
+    UPLOAD_UNITS,
     StoreKind,
     write_units,
 )
@@ -206,7 +207,8 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_r
     wanted = ExecutionRequest(pipeline_id=pipeline.id)
     await executions.creating.create(wanted)
     written = write_units(paying.units.written)
-    assert (account.taken, account.owed) == (units(len(SUM)), written + TRANSITION_UNITS)
+    begun = written + TRANSITION_UNITS + UPLOAD_UNITS
+    assert (account.taken, account.owed) == (units(len(SUM)), begun)
     wanted = ExecutionRequest(pipeline_id=other.id)
     over = await executions.inline.run(wanted, [{"x": n} for n in range(1_000)])
     results = over.counts.bytes_written
@@ -214,7 +216,7 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_r
         len(f"{950 * n}\r\n") for n in range(1_000)
     )
     owed = 949 * 1_000 // STEPS + results // FILE_BYTES + write_units(paying.units.written)
-    owed += OF_RUN + TRANSITION_UNITS
+    owed += OF_RUN + TRANSITION_UNITS + UPLOAD_UNITS
     assert (account.taken, account.owed) == (2 * units(len(SUM)), owed)
     await executions.inline_output.one(over)
     assert account.owed == owed + OF_OUTPUT + results // FILE_BYTES
