@@ -8,8 +8,8 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.table.instrumentation import Units
 
 FILE_PRICES: Final = {
-    StoreKind.EMBEDDED: FilePrices(look=2, change=10, sign=0, listed_keys=50),
-    StoreKind.DYNAMODB: FilePrices(look=40, change=40, sign=4, listed_keys=2),
+    StoreKind.EMBEDDED: FilePrices(look=2, change=10, write=20, sign=0, listed_keys=50),
+    StoreKind.DYNAMODB: FilePrices(look=40, change=40, write=40, sign=4, listed_keys=2),
 }
 """The prices of files in a directory, and of those in S3 beside a table of DynamoDB."""
 
@@ -37,9 +37,9 @@ class BucketPayments:
             owes = self._lent or self._used.has_changed
             (self._work.owe if owes else self._work.spend_more)(units)
 
-    def begin_change(self) -> None:
+    def begin_change(self, units: int) -> None:
         """Pay for a call that changes files; raises RateLimited for a caller in debt."""
-        self.begin_call(self.prices.change)
+        self.begin_call(units)
         self._used.file_changes += 1
 
     def owe(self, units: int) -> None:

@@ -17,7 +17,7 @@ from penstock.datastore.objects.port import (
 
 
 class FilePrices(NamedTuple):
-    """The units of a call that reads, one that changes files, and one that signs a URL.
+    """The units of a call that reads, one that changes files, one that writes, one that signs.
 
     `listed_keys` are the keys of a list in one unit, `read_bytes` and `written_bytes` the bytes of
     a file.
@@ -25,6 +25,7 @@ class FilePrices(NamedTuple):
 
     look: int
     change: int
+    write: int
     sign: int
     listed_keys: int
     read_bytes: int = 64_000
@@ -40,7 +41,7 @@ class FilePayments(Protocol):
     def begin_call(self, units: int) -> None:
         """Pay for a call that reads or signs; may refuse it by raising."""
 
-    def begin_change(self) -> None:
+    def begin_change(self, units: int) -> None:
         """Pay for a call that changes files; may refuse it by raising."""
 
     def owe(self, units: int) -> None:
@@ -111,24 +112,24 @@ class MeteredFiles:
             self._payments.owe(size // self._payments.prices.read_bytes)
 
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
-        self._payments.begin_change()
+        self._payments.begin_change(self._payments.prices.write)
         return await self.store.write(key, self._pay_written(chunks), content_type=content_type)
 
     async def drop_unfinished(self, key: str) -> None:
-        self._payments.begin_change()
+        self._payments.begin_change(self._payments.prices.change)
         await self.store.drop_unfinished(key)
 
     async def copy(self, source: str, target: str, etag: str | None = None) -> None:
-        self._payments.begin_change()
+        self._payments.begin_change(self._payments.prices.change)
         await self.store.copy(source, target, etag)
 
     async def refuse_uploads(self, key: str) -> None:
         if self.store.ends_forms:
-            self._payments.begin_change()
+            self._payments.begin_change(self._payments.prices.change)
         await self.store.refuse_uploads(key)
 
     async def delete(self, key: str) -> None:
-        self._payments.begin_change()
+        self._payments.begin_change(self._payments.prices.change)
         await self.store.delete(key)
 
     async def verify(self) -> Sentences:

@@ -62,7 +62,7 @@ async def drain(files: Files, key: str) -> None:
 @BOTH_KINDS
 @BOTH_FILES
 async def test_each_call_of_the_bucket_has_its_price(files: Files, kind: StoreKind) -> None:
-    look, change, sign, *_ = FILE_PRICES[kind]
+    look, change, written, sign, *_ = FILE_PRICES[kind]
     for n in range(50):
         await write(files, f"l/{n}", 640 if n else 640_000)
     priced: list[tuple[Callable[[Files], Awaitable[object]], int]] = [
@@ -75,8 +75,8 @@ async def test_each_call_of_the_bucket_has_its_price(files: Files, kind: StoreKi
         (lambda own: own.list_entries("l/"), look + 50 // FILE_PRICES[kind].listed_keys),
         (lambda own: own.list_folders(""), look),
         (lambda own: own.copy("l/1", "m/1"), change),
-        (lambda own: write(own, "m/2"), change),
-        (lambda own: write(own, "m/2", 160_000), change + 10),
+        (lambda own: write(own, "m/2"), written),
+        (lambda own: write(own, "m/2", 160_000), written + 10),
         (lambda own: own.delete("m/2"), change),
         (lambda own: own.refuse_uploads("m/2"), change if files.ends_forms else 0),
         (lambda own: own.presign_download("l/1", expires_in=60), sign),

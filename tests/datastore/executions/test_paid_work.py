@@ -189,7 +189,7 @@ async def test_values_cost_their_texts_even_where_there_are_too_many(store: Stor
 
 
 PRICES = FILE_PRICES[StoreKind.EMBEDDED]
-OF_RUN = 3 * PRICES.change + 2 * PRICES.look + 3 * TRANSITION_UNITS
+OF_RUN = 3 * PRICES.write + 2 * PRICES.look + 3 * TRANSITION_UNITS
 """A run of rows writes and reads the rows, and writes two files; it is created, claimed, ended."""
 OF_OUTPUT = 4 * PRICES.look
 """The calls that read both files, after a look at each."""
