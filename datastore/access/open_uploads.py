@@ -271,6 +271,7 @@ class OpenUploads:
             if ended:
                 await free_places(self.table, [_removal(row) for row in ended[1:]])
                 return _Candidate(numbers[str(ended[0]["sk"])], str(ended[0]["subject"]))
+        self.work.owe(UPLOAD_UNITS)
         raise holder.full_error()
 
     async def _rows(self, holder: _Holder) -> list[Attributes]:

@@ -102,7 +102,7 @@ async def test_rows_of_a_request_pay_for_creation_claim_and_end(
         assert payer.take_paid() == paid
 
 
-async def test_each_upload_that_is_opened_is_paid(
+async def test_each_upload_that_is_opened_or_finds_no_place_is_paid(
     store: Store, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_uploads, "UPLOAD_UNITS", 10 * EACH)
@@ -112,7 +112,7 @@ async def test_each_upload_that_is_opened_is_paid(
     assert payer.take_paid() == 11
     with pytest.raises(QuotaExceeded):
         await payer.session.executions.creating.create(wanted)
-    assert payer.take_paid() == 0
+    assert payer.take_paid() == 10
     await payer.session.executions.changing.cancel(made.id)
     assert payer.take_paid() == 1
     await payer.session.executions.changing.retry(made.id)
