@@ -11,6 +11,7 @@ from penstock.datastore.access.open_uploads import OpenUploads, UploadLimits
 from penstock.datastore.access.work import (
     FREE_WORK,
     INCLUDED_CALLS,
+    READ_ROWS,
     WorkAccount,
     WorkPayer,
     matching_units,
@@ -40,7 +41,8 @@ class CallPayments:
     """Takes what the calls of the store cost more than the operation paid, and what they write.
 
     The cost of an operation is computed from its document, which does not tell how many groups a
-    list has to read, how much it reads to find nothing, or how many rows a change writes.
+    list has to read, how much it reads to find nothing, or how many rows a change writes. A read
+    unit may have dozens of small rows: lists that read many for a short page tell their number.
 
     Before the first write a caller in debt cannot begin a call. From then on the caller owes,
     because a write is followed by the reads of its answer, and may be one of several.
@@ -50,8 +52,10 @@ class CallPayments:
         "_call_units",
         "_calls",
         "_included",
+        "_owed_rows",
         "_owed_writes",
         "_promised",
+        "_rows",
         "_taken",
         "_used",
         "_work",
@@ -63,6 +67,7 @@ class CallPayments:
         self._included = INCLUDED_CALLS + work.paid
         self._used = used
         self._calls = self._promised = self._taken = self._owed_writes = 0
+        self._rows = self._owed_rows = 0
 
     def promise_calls(self, count: int) -> None:
         """Pay for so many calls before the first of them; raises RateLimited as for one call.
@@ -83,6 +88,14 @@ class CallPayments:
         """Owe what was read."""
         if self._used.rcu > self._included:
             self._pay(self._calls, self._work.owe)
+
+    def note_rows(self, count: int) -> None:
+        """Owe the rows of a list, of which the price tells: the caller sees them all."""
+        self._rows += count
+        due = max(self._rows - self._included, 0) // READ_ROWS - self._owed_rows
+        if due:
+            self._work.owe(due)
+            self._owed_rows += due
 
     def end_write(self) -> None:
         """Owe what was written."""

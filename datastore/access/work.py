@@ -82,7 +82,13 @@ VISITED_INPUTS: Final = 150
 """Inputs of metrics that are visited for such values in one unit."""
 
 INCLUDED_CALLS: Final = 20
-"""Calls of the store that an operation may make beyond one for each unit of its cost."""
+"""Calls of the store that an operation may make beyond one for each unit of its cost.
+
+It may use as many read units, and read as many rows of lists.
+"""
+
+READ_ROWS: Final = 4
+"""Rows of lists that are read in one unit, beyond one for each unit of an operation's cost."""
 
 CALL_UNITS: Final = {StoreKind.EMBEDDED: 2, StoreKind.DYNAMODB: 8}
 """Units of one call more of a store."""

@@ -15,7 +15,7 @@ from penstock.datastore.audio.names import AlbumKey
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink
 from penstock.datastore.audio.tracks import TrackReader, link_of
 from penstock.datastore.errors import NotFound
-from penstock.datastore.table.items import read_all
+from penstock.datastore.table.items import read_all, read_in_turns
 from penstock.datastore.table.layout import AUDIO, AUDIO_BY_ALBUM, AUDIO_BY_ARTIST, Row
 from penstock.datastore.table.pages import (
     Slice,
@@ -33,6 +33,7 @@ T = TypeVar("T")
 LINKS: Final = 1_000
 """The rows of an artist or an album that are read at once."""
 
+
 NO_ARTISTS: Final[Slice[Artist]] = Slice((), more=False, reached=None)
 
 READ_AT_ONCE: Final = 100
@@ -45,11 +46,15 @@ _AT_ONCE: Final = 32
 async def walk_rows(
     access: Access, read: Callable[[Attributes], T], row: Row, **values: str
 ) -> AsyncIterator[T]:
-    """Read all rows of a kind in the caller's partition with these values, in pages of LINKS."""
+    """Read all rows of a kind in the caller's partition with these values, in pages of LINKS.
+
+    The caller pays for each row.
+    """
     pk = row.pk.fill({"user": access.caller.user_id})
     query = Query(partition=pk, range=Range(row.sk.prefix(values)))
     async for page in query_pages(access.table, query, LINKS):
-        for record in read_all(read, page):
+        access.payments.note_rows(len(page))
+        for record in await read_in_turns(read, page):
             yield record
 
 

@@ -48,6 +48,7 @@ class NameReader:
             consistent=True,
         )
         async for page in query_pages(self.access.table, query):
+            self.access.payments.note_rows(len(page))
             for album in read_all(album_of, page):
                 if names.artist_id(album.album_artist) == wanted:
                     return album

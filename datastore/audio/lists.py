@@ -192,7 +192,9 @@ class LibraryLists:
         def read_placed(item: Attributes) -> tuple[str, T]:
             return str(item["sk"]).removeprefix(prefix), read(item)
 
-        return slice_placed(await read_records(self.access.table, query, read_placed), window)
+        found = await read_records(self.access.table, query, read_placed)
+        self.access.payments.note_rows(len(found.records))
+        return slice_placed(found, window)
 
 
 def _name_prefix(row: Row, prefix: str) -> str:

@@ -83,8 +83,9 @@ def key_of_place(row: Row, user: str, place: str) -> Key:
 
 def link_of(item: Attributes) -> AudioLink:
     """Read a row that lists a track; its key ends in the track's id, or a field has the id."""
-    id = item.get("audioId") or str(item["sk"]).rpartition(":")[2]
-    return load(AudioLink, item, audioId=id)
+    if "audioId" in item:
+        return load(AudioLink, item)
+    return load(AudioLink, item, audioId=str(item["sk"]).rpartition(":")[2])
 
 
 T = TypeVar("T")

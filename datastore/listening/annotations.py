@@ -53,7 +53,9 @@ async def list_latest(
     def read_placed(item: Attributes) -> tuple[str, T]:
         return str(item["sk"]).removeprefix(prefix), read(item)
 
-    return slice_placed(await read_records(access.table, query, read_placed), window)
+    found = await read_records(access.table, query, read_placed)
+    access.payments.note_rows(len(found.records))
+    return slice_placed(found, window)
 
 
 ThingKey: TypeAlias = tuple[Kind, str]

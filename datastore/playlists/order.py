@@ -75,6 +75,7 @@ class EntryOrder:
         after: Key | None = None
         while True:
             page = await self.access.table.query(self._query(after, PAGE))
+            self.access.payments.note_rows(len(page.items))
             found += map(read, page.items)
             if (after := page.last) is None:
                 return found

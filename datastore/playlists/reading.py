@@ -82,6 +82,7 @@ class PlaylistReader:
             limit=window.size + 1,
         )
         ids = await read_records(self.access.table, query, member_of)
+        self.access.payments.note_rows(len(ids.records))
         return make_slice(ids.records, window, str, more=ids.more)
 
     async def page(self, window: Window, *, newest_first: bool = True) -> Slice[Playlist]:
@@ -103,6 +104,7 @@ class PlaylistReader:
             limit=window.size + 1,
         )
         found = await read_records(self.access.table, query, entry_of)
+        self.access.payments.note_rows(len(found.records))
         return make_slice(found.records, window, lambda entry: entry.position, more=found.more)
 
     async def entries_of(self, wanted: Sequence[tuple[Playlist, Window]]) -> list[Slice[Entry]]:
@@ -147,6 +149,7 @@ class PlaylistReader:
                 limit=window.size + 1,
             )
             page = await self.access.table.query(query)
+            self.access.payments.note_rows(len(page.items))
             ids = [PLAYLIST.pk.parse(str(item["pk"]))["playlist"] for item in page.items]
             found += dict.fromkeys(ids)
             more = page.last is not None

@@ -190,6 +190,9 @@ class Payments(Protocol):
     def end_call(self) -> None:
         """Pay for what a call has read."""
 
+    def note_rows(self, count: int) -> None:
+        """Pay for rows of a list that are read as records, all of them in the caller's sight."""
+
     def end_write(self) -> None:
         """Pay for what a call has written."""
 
@@ -204,6 +207,9 @@ class NoPayments:
         """Take nothing."""
 
     def end_call(self) -> None:
+        """Take nothing."""
+
+    def note_rows(self, count: int) -> None:
         """Take nothing."""
 
     def end_write(self) -> None:

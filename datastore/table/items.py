@@ -1,8 +1,8 @@
 """Records as items of the table and back, decoded only as far as the projection needs."""
 
 from abc import abstractmethod
-from asyncio import gather
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from asyncio import gather, sleep
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, TypeVar, cast
@@ -30,6 +30,9 @@ from penstock.datastore.table.unreadable_rows import report_unreadable
 
 Projection: TypeAlias = frozenset[str] | None
 """The wanted fields of a record, by their names in Python; None for the whole record."""
+
+AT_ONCE: Final = 200
+"""The rows that are decoded, compared or counted at once: up to about 3 ms."""
 
 _RECORD: Final = "part_of"
 _CACHED_TYPES: Final = 1_000
@@ -246,6 +249,22 @@ def read_all(read: Callable[[Attributes], T], rows: Iterable[Attributes]) -> lis
     """Read the rows that can be read, in their order."""
     found = (read_or_report(read, row) for row in rows)
     return [one for one in found if not isinstance(one, Unreadable)]
+
+
+async def in_turns(items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
+    """Yield items in parts of AT_ONCE; others have their turn between two of them."""
+    for start in range(0, len(items), AT_ONCE):
+        if start:
+            await sleep(0)
+        yield items[start : start + AT_ONCE]
+
+
+async def read_in_turns(read: Callable[[Attributes], T], rows: Sequence[Attributes]) -> list[T]:
+    """Read the rows of a long page as `read_all`, in parts between which others have their turn."""
+    found: list[T] = []
+    async for part in in_turns(rows):
+        found += read_all(read, part)
+    return found
 
 
 def resource_id(item: Mapping[str, Value]) -> str:

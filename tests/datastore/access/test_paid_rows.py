@@ -1,0 +1,129 @@
+"""Callers pay for the rows of lists that are read whole for a short page."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeAlias, TypeVar
+
+import pytest
+
+from penstock.datastore.access.access import CallPayments
+from penstock.datastore.access.work import INCLUDED_CALLS, READ_ROWS
+from penstock.datastore.audio import names
+from penstock.datastore.errors import NotFound
+from penstock.datastore.listening.records import Kind, Play
+from penstock.datastore.listening.ruled_entries import RuledRequest
+from penstock.datastore.name_search.words import NameFilter
+from penstock.datastore.playlists.change_target import ChangeTarget
+from penstock.datastore.session import Session
+from penstock.datastore.store import Store
+from penstock.datastore.table.instrumentation import Units
+from penstock.datastore.table.pages import Slice, Window, walk_pages
+from tests.datastore.audio.sample_library import ANN, add
+from tests.datastore.listening.sample_rules import make_smart, rule
+from tests.support.sample_resources import on_sqlite
+from tests.support.work_account import Account
+
+T = TypeVar("T")
+
+Read: TypeAlias = Callable[[Session], Awaitable[object]]
+
+FEW, MANY = 60, 140
+ONE = Window(size=1)
+
+
+async def fill_library(session: Session, start: int, end: int) -> None:
+    """Add tracks, each of an album of its own, of one artist and one more, played and starred."""
+    for n in range(start, end):
+        track = await add(
+            session.audio,
+            f"{n}",
+            f"Song {n}",
+            "Ada",
+            f"Guest {n}",
+            album=f"Album {n}",
+            genres=("Jazz", f"Genre {n}"),
+        )
+        at = session.audio.lists.access.clock.timestamp()
+        await session.listening.plays.record(
+            Play(audio_id=track.id, started_at=at, listened_ms=200_000)
+        )
+        for thing in ((Kind.AUDIO, track.id), (Kind.ALBUM, names.album_place(track))):
+            await session.listening.favourites.mark(thing)
+        await session.playlists.writing.create(f"Mix {n}")
+
+
+async def read_all(read: Callable[[Window], Awaitable[Slice[T]]]) -> list[T]:
+    """Read a list as music players do: page after page."""
+    return [one async for one in walk_pages(read, 50)]
+
+
+LISTS: dict[str, Read] = {
+    "tracks at random": lambda s: s.audio.lists.at_random(None, "seed", ONE),
+    "tracks of a genre at random": lambda s: s.audio.lists.at_random("Jazz", "seed", ONE),
+    "tracks by a part of the title": lambda s: s.audio.lists.by_title(
+        NameFilter(contains="song"), ONE
+    ),
+    "newest albums": lambda s: s.listening.albums.newest(ONE),
+    "albums by year": lambda s: s.listening.albums.by_year(ONE),
+    "most played albums": lambda s: s.listening.albums.most_played(ONE),
+    "recently played albums": lambda s: s.listening.albums.recently_played(ONE),
+    "albums at random": lambda s: s.listening.albums.at_random(ONE),
+    "albums of an artist": lambda s: s.audio.browsing.page_of_albums(names.artist_id("Ada"), ONE),
+    "smart playlists": lambda s: s.listening.ruled.choose(RuledRequest(make_smart(rule(limit=1)))),
+    "all tracks": lambda s: read_all(s.audio.lists.audios),
+    "all tracks of a genre": lambda s: read_all(partial(s.audio.lists.by_genre, "Jazz")),
+    "all artists": lambda s: read_all(s.audio.lists.get_artists_by_user_id),
+    "all albums": lambda s: read_all(s.audio.lists.get_album_by_user_id),
+    "all genres": lambda s: read_all(s.audio.lists.genres),
+    "all plays": lambda s: read_all(s.listening.plays.page),
+    "all annotations": lambda s: read_all(partial(s.listening.annotations.page, Kind.AUDIO)),
+    "all favourites": lambda s: read_all(partial(s.listening.favourites.page, Kind.ALBUM)),
+    "all playlists": lambda s: read_all(s.playlists.reading.get_playlist_ids_by_user_id),
+}
+
+
+async def price(store: Store, read: Read) -> int:
+    """The units of a read beyond those of its operation."""
+    await read(store.open_session(ANN, account := Account()))
+    return account.taken + account.owed
+
+
+@on_sqlite
+async def test_the_price_of_a_short_page_grows_with_the_rows_of_the_library(store: Store) -> None:
+    session = store.open_session(ANN)
+    await fill_library(session, 0, FEW)
+    few = {name: await price(store, read) for name, read in LISTS.items()}
+    await fill_library(session, FEW, MANY)
+    grown = {name: await price(store, read) - few[name] for name, read in LISTS.items()}
+    assert {name for name, units in grown.items() if units < (MANY - FEW) // READ_ROWS} == set()
+
+
+@on_sqlite
+async def test_entries_of_a_playlist_that_is_searched_whole_are_paid(store: Store) -> None:
+    session = store.open_session(ANN)
+    made = await session.playlists.writing.create("Mix")
+    track = await add(session.audio, "t")
+    for _ in range(2):
+        await session.playlists.adding.add(ChangeTarget(id=made.id), [track.id] * 90)
+    session = store.open_session(ANN, account := Account())
+    await session.playlists.reading.entries(await session.playlists.reading.one(made.id), ONE)
+    assert account.owed == 0
+    with pytest.raises(NotFound):
+        await session.playlists.moving.remove(ChangeTarget(id=made.id), [track.id])
+    assert account.owed >= (180 - INCLUDED_CALLS) // READ_ROWS
+
+
+def test_rows_beyond_those_that_the_operation_paid_are_owed_once() -> None:
+    account = Account()
+    account.paid = 80
+    payments = CallPayments(account, 8, Units())
+    payments.note_rows(100)
+    assert (account.taken, account.owed) == (0, 0)
+    payments.note_rows(READ_ROWS - 1)
+    assert account.owed == 0
+    payments.note_rows(1)
+    assert account.owed == 1
+    for _ in range(3):
+        payments.note_rows(READ_ROWS * 10)
+        payments.end_call()
+    assert (account.taken, account.owed) == (0, 31)
