@@ -9,7 +9,7 @@ from penstock.datastore.audio.names import title_words
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.tracks import audio_key, audio_of
 from penstock.datastore.name_search.word_rows import WordList, find_candidates, ids_beyond
-from penstock.datastore.name_search.words import NameTerm, search_form
+from penstock.datastore.name_search.words import NameTerm, compared_rows, search_form
 from penstock.datastore.table.items import Projection, read_all, read_rows
 from penstock.datastore.table.layout import AUDIO_WORD
 from penstock.datastore.table.pages import Slice, Window, make_slice
@@ -49,7 +49,8 @@ class TitleSearch:
         return [self._keep(found[id]) if id in found else None for id in ids]
 
     async def keep_matches(self, tracks: Sequence[Audio]) -> list[Audio | None]:
-        """The tracks that match, and None for the others."""
+        """The tracks of a part of the whole list that match, and None for the others."""
+        self.access.owe_matching(sum(compared_rows(track.title) for track in tracks))
         return [self._keep(track) for track in tracks]
 
     def _keep(self, track: Audio) -> Audio | None:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from penstock.datastore.name_search.words import NameTerm, carried_form
-from penstock.datastore.table.items import read_all
+from penstock.datastore.name_search.words import NameTerm, carried_form, compared_rows
+from penstock.datastore.table.items import read_in_turns
 from penstock.datastore.table.keys import KeyPart
 from penstock.datastore.table.layout import Row
 from penstock.datastore.table.pages import Queryable
@@ -52,8 +52,7 @@ async def find_candidates(words: WordList, term: NameTerm, limit: int) -> list[s
     for word in term.longest_first:
         query = Query(partition=partition, range=Range(fixed + word), limit=limit)
         page = await words.table.query(query)
-        words.note_rows(len(page.items))
-        found = _ids_of(page, read_id)
+        found = await _read_ids(words, page, read_id)
         if page.last is None:
             return sorted(found)
         if len(found) * _SCARCE < limit:
@@ -61,23 +60,34 @@ async def find_candidates(words: WordList, term: NameTerm, limit: int) -> list[s
             common.append((rest, found))
     for query, found in common:
         page = await words.table.query(query)
-        words.note_rows(len(page.items))
+        more = await _read_ids(words, page, read_id)
         if page.last is None:
-            return sorted({*found, *_ids_of(page, read_id)})
+            return sorted({*found, *more})
     return None
 
 
-def _ids_of(page: Page, read_id: Callable[[Attributes], str | None]) -> list[str]:
-    found = read_all(read_id, page.items)
-    return list(dict.fromkeys(id for id in found if id is not None))
+class _WordMatch(NamedTuple):
+    """The id of a row whose name may match, and the rows that its comparison counts as."""
+
+    id: str | None
+    rows: int
 
 
-def _matching_id(term: NameTerm) -> Callable[[Attributes], str | None]:
-    def read(item: Attributes) -> str | None:
-        form = item.get("name")
-        if form is not None and not term.matches(str(form)):
-            return None
-        return str(item["sk"]).rpartition(":")[2]
+async def _read_ids(
+    words: WordList, page: Page, read_id: Callable[[Attributes], _WordMatch]
+) -> list[str]:
+    found = await read_in_turns(read_id, page.items)
+    words.note_rows(sum(one.rows for one in found))
+    return list(dict.fromkeys(one.id for one in found if one.id is not None))
+
+
+def _matching_id(term: NameTerm) -> Callable[[Attributes], _WordMatch]:
+    def read(item: Attributes) -> _WordMatch:
+        form = str(item.get("name") or "")
+        matches = not form or term.matches(form)
+        return _WordMatch(
+            str(item["sk"]).rpartition(":")[2] if matches else None, compared_rows(form)
+        )
 
     return read
 

@@ -18,6 +18,9 @@ MAX_FILTER: Final = 128
 CARRIED_CHARACTERS: Final = 400
 """The longest form of a name that rows carry. Beyond it the record decides."""
 
+LONG_NAME: Final = 100
+"""The characters of a name whose comparison takes as long as that of one more row."""
+
 _PLAIN_WORD: Final = re.compile("[a-z0-9]+")
 
 
@@ -46,7 +49,13 @@ def name_words(form: str) -> tuple[str, ...]:
         found = _PLAIN_WORD.findall(form)
     else:
         found = "".join(one if category(one)[0] in "LNM" else " " for one in form).split()
-    return tuple(dict.fromkeys(word[:WORD_CHARACTERS] for word in found))[:MAX_WORDS]
+    distinct = dict.fromkeys(found)
+    return tuple(dict.fromkeys(word[:WORD_CHARACTERS] for word in distinct))[:MAX_WORDS]
+
+
+def compared_rows(name: str) -> int:
+    """The rows that the comparison of one name counts as, by its length."""
+    return 1 + len(name) // LONG_NAME
 
 
 def carried_form(form: str) -> str | None:

@@ -14,9 +14,11 @@ from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.layout import AUDIO_WORD
+from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Put
 from tests.datastore.audio.sample_library import ANN, BOB, add, drift, library_rows, listener
 from tests.support.sample_resources import on_sqlite, walk, without_moto
+from tests.support.work_account import Account
 
 TITLES = ("Thunderstruck", "Hells Bells", "Für Elise", "The Bell", "Bells of Hell (live)")
 
@@ -131,3 +133,20 @@ async def test_each_word_of_a_title_costs_two_units(
     created = metered.units.wcu
     await library.editing.edit(made.id, {"title": "--"} if title != "--" else {"title": "?"})
     assert (created - before, metered.units.wcu - created) == (added, edited)
+
+
+@on_sqlite
+async def test_long_titles_that_are_compared_cost_more_than_short_ones(store: Store) -> None:
+    library = listener(store)
+    await add(library, "short", "ж")
+    await add(library, "long", "ж " * 149 + "ж")
+
+    async def search_price(limit: int) -> int:
+        few = replace(store, list_budget=Budget(candidates=limit))
+        session = few.open_session(ANN, account := Account())
+        await session.audio.lists.by_title(NameFilter(contains="ж"), Window(size=1))
+        return account.owed
+
+    # The long title counts as three rows, among the rows of its word and in the list itself.
+    assert await search_price(10) == (1 + 3) // 2
+    assert await search_price(1) == 3 // 2
