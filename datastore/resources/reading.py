@@ -22,6 +22,7 @@ from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.items import (
     Projection,
+    in_turns,
     load,
     merge_projections,
     read_rows,
@@ -239,11 +240,21 @@ class _Travel:
         )
 
     async def read_carried(self, found: SearchPage) -> Mapping[str, Mapping[str, str]]:
-        """Read the tags of those matches that postings or grants prove, by their ids."""
+        """Read the tags of those matches that postings or grants prove, by their ids.
+
+        What a search tells was compared with the whole filter, unless the name was looked up.
+        """
         known = {id: found.tags[id] for id in found.ids if id in found.tags}
         unread = [id for id in found.ids if id not in known]
         known |= await read_named_tags(self.table, self.named, unread)
-        return {id: carried for id, carried in known.items() if self.wanted.is_proved_by(carried)}
+        looked_up = {id for named in self.named for id in named.ids}
+
+        def is_proved(id: str) -> bool:
+            wanted = self.wanted
+            proves = wanted.is_proved_by if id in looked_up else wanted.tells_name
+            return proves(known[id])
+
+        return {id: known[id] for id in known if is_proved(id)}
 
     def confirms(self, record: Resource) -> bool:
         """Whether the record has a grant in the scope, and all that the request wants."""
@@ -301,9 +312,10 @@ class Listing(Generic[R]):
             for record in await self._reading_of(travel).many(bare, projection=MATCH_FIELDS):
                 if not isinstance(record, NotFound) and travel.confirms(record):
                     visit(record.id, tags.tag_map(record.tags))
-            for id in found.ids:
-                if id in carried:
-                    visit(id, tags.without_name(carried[id]))
+            async for part in in_turns(found.ids):
+                for id in part:
+                    if id in carried:
+                        visit(id, tags.without_name(carried[id]))
             examined, more = found.examined, found.more
         return not more
 
@@ -322,12 +334,30 @@ class Listing(Generic[R]):
 
     async def _travel(self, listed: ListRequest, group: GroupPath, descending: bool) -> "_Travel":
         table, limits = MeteredTable(self.access.table), self.access.budget
-        budget = SearchBudget(limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units)
         wanted = term_filter(listed.tags, listed.name)
+        budget = SearchBudget(
+            limits.rounds,
+            limits.reads,
+            lambda: table.units.rcu >= limits.units,
+            self._note_rows(wanted),
+        )
         scope = await self._scope(listed, group)
         params = ScanParams(table, self.kind.letter, descending)
         sources, named = await self._sources(scope, params, wanted.name)
         return _Travel(listed, table, sources, named, scope, wanted, descending, budget)
+
+    def _note_rows(self, wanted: TermFilter) -> Callable[[int], None]:
+        """The payment for rows that are read, and compared where a name is wanted.
+
+        All of them are of groups whose resources the caller sees.
+        """
+
+        def note(rows: int) -> None:
+            self.access.payments.note_rows(rows)
+            if wanted.name is not None:
+                self.access.owe_matching(rows)
+
+        return note
 
     async def _read_matches(
         self, travel: "_Travel", window: Window, projection: Projection

@@ -11,7 +11,7 @@ from penstock.datastore.name_search.word_rows import WordList, find_candidates, 
 from penstock.datastore.name_search.words import NameTerm, search_form
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.items import read_all, read_rows, resource_id
+from penstock.datastore.table.items import read_all, read_in_turns, read_rows, resource_id
 from penstock.datastore.table.keys import MAX_SHARD, split_levels
 from penstock.datastore.table.layout import (
     GRANT,
@@ -148,7 +148,7 @@ class TagPostings:
             limit=limit,
         )
         page = await self.params.table.query(query)
-        return _posting_page(page, "sk", self._carried_tags)
+        return await _posting_page(page, "sk", self._carried_tags)
 
     def _carried_tags(self, item: Attributes) -> Mapping[str, str] | None:
         """The tags of a posting; those that do not fit it may be out of date."""
@@ -269,7 +269,7 @@ class IndexPostings:
             limit=limit,
         )
         page = await self.params.table.query(query)
-        return _posting_page(page, "pk", _carried_by_grant)
+        return await _posting_page(page, "pk", _carried_by_grant)
 
     async def read_tags(self, _ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         """Know of no other tags: every row of the index carries its own."""
@@ -298,13 +298,13 @@ def _carried_by_grant(item: Attributes) -> Mapping[str, str]:
     return carried
 
 
-def _posting_page(
+async def _posting_page(
     page: Page, ends_in_id: str, tags_of: Callable[[Attributes], Mapping[str, str] | None]
 ) -> PostingPage:
     def read_posting(item: Attributes) -> Posting:
         return Posting(_id_at_end(item, ends_in_id), tags_of(item))
 
-    rows = tuple(read_all(read_posting, page.items))
+    rows = tuple(await read_in_turns(read_posting, page.items))
     end = None if page.last is None else _id_at_end(page.last._asdict(), ends_in_id)
     return PostingPage(rows, end)
 

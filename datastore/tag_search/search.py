@@ -10,6 +10,7 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from penstock.datastore.table.items import in_turns
 from penstock.datastore.tag_search.posting_streams import (
     TAGS_IN_ONE_READ,
     Posting,
@@ -61,10 +62,11 @@ class ScanOrder:
 
 
 class RoundCost(NamedTuple):
-    """The requests of a round, and how many of them waited for one another."""
+    """The requests of a round, how many of them waited for one another, and the rows compared."""
 
     requests: int
     trips: int
+    rows: int
 
 
 class PostingScan:
@@ -132,10 +134,10 @@ class PostingScan:
 
     async def advance(self, need: int) -> RoundCost:
         """Make one round of requests for `need` more matches; return its cost."""
-        before = self._tag_reads
+        tag_reads, seen = self._tag_reads, self._seen
         requests = await self._make_round(need)
-        tag_reads = self._tag_reads - before
-        return RoundCost(requests + tag_reads, 2 if tag_reads else 1)
+        tag_reads = self._tag_reads - tag_reads
+        return RoundCost(requests + tag_reads, 2 if tag_reads else 1, self._seen - seen)
 
     async def _make_round(self, need: int) -> int:
         if self._probe_rounds_left:
@@ -224,7 +226,10 @@ class PostingScan:
                 self.tags[row.id] = tags
             return is_wanted
 
-        return [row.id for row in rows if is_match(row)]
+        found: list[str] = []
+        async for part in in_turns(rows):
+            found += [row.id for row in part if is_match(row)]
+        return found
 
 
 DEFAULT_SIZES = PageSizes()
@@ -249,17 +254,23 @@ def _never_stop() -> bool:
     return False
 
 
+def _note_nothing(_rows: int) -> None:
+    return None
+
+
 @dataclass(slots=True)
 class SearchBudget:
     """The rest of a search's allowance: consecutive round trips, and requests.
 
     `stop` is an additional test of the caller, such as units. All are tested between rounds: the
-    first round always happens, and a round that was begun is finished.
+    first round always happens, and a round that was begun is finished. `note_rows` is told how many
+    rows of each round were compared with the filter.
     """
 
     rounds: int
     reads: int
     stop: Callable[[], bool] = _never_stop
+    note_rows: Callable[[int], None] = _note_nothing
 
     @property
     def exhausted(self) -> bool:
@@ -300,6 +311,7 @@ async def search(  # noqa: PLR0913 - all of it describes one page
         costs = await run_together(scan.advance(need) for scan in reading)
         budget.rounds -= max(cost.trips for cost in costs)
         budget.reads -= sum(cost.requests for cost in costs)
+        budget.note_rows(sum(cost.rows for cost in costs))
         reading = [] if budget.exhausted else merge.scans_to_continue()
     return merge.page(after)
 

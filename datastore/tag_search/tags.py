@@ -204,11 +204,15 @@ class TermFilter:
 
     def leaves_open(self, tags: Mapping[str, str]) -> bool:
         """Whether a tag set matches as far as it goes, but its name is not known."""
-        return self.name is not None and NAME not in tags and self.matches(tags)
+        return not self.tells_name(tags) and self.matches(tags)
+
+    def tells_name(self, tags: Mapping[str, str]) -> bool:
+        """Whether a tag set has the name, if one is wanted."""
+        return self.name is None or NAME in tags
 
     def is_proved_by(self, tags: Mapping[str, str]) -> bool:
         """Whether a tag set matches, and its name, if one is wanted, is known."""
-        return self.matches(tags) and not self.leaves_open(tags)
+        return self.tells_name(tags) and self.matches(tags)
 
     def matches(self, tags: Mapping[str, str]) -> bool:
         if self.name is not None and NAME in tags and not self.name.matches(tags[NAME]):

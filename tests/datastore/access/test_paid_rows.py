@@ -1,26 +1,42 @@
-"""Callers pay for the rows of lists that are read whole for a short page."""
+"""Callers pay for the rows of lists that are read whole, or searched, for a short page."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias, TypeVar
 
 import pytest
 
-from penstock.datastore.access.access import CallPayments
-from penstock.datastore.access.work import INCLUDED_CALLS, READ_ROWS
+from penstock.datastore.access.access import Budget, CallPayments
+from penstock.datastore.access.work import INCLUDED_CALLS, MATCHED_ROWS, READ_ROWS
 from penstock.datastore.audio import names
 from penstock.datastore.errors import NotFound
 from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.listening.ruled_entries import RuledRequest
-from penstock.datastore.name_search.words import NameFilter
+from penstock.datastore.name_search.words import NameFilter, NameTerm
 from penstock.datastore.playlists.change_target import ChangeTarget
+from penstock.datastore.resources.reading import ListRequest
+from penstock.datastore.roles import Role
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
+from penstock.datastore.table import items
 from penstock.datastore.table.instrumentation import Units
 from penstock.datastore.table.pages import Slice, Window, walk_pages
+from penstock.datastore.tag_search.tags import TagFilter
 from tests.datastore.audio.sample_library import ANN, add
 from tests.datastore.listening.sample_rules import make_smart, rule
-from tests.support.sample_resources import on_sqlite
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    USA,
+    caller,
+    create_groups,
+    make,
+    on_sqlite,
+    tags,
+)
 from tests.support.work_account import Account
 
 T = TypeVar("T")
@@ -111,6 +127,105 @@ async def test_entries_of_a_playlist_that_is_searched_whole_are_paid(store: Stor
     with pytest.raises(NotFound):
         await session.playlists.moving.remove(ChangeTarget(id=made.id), [track.id])
     assert account.owed >= (180 - INCLUDED_CALLS) // READ_ROWS
+
+
+NONE = TagFilter(none=tags("m=a"))
+NAMED = NameFilter(contains="h")
+
+SEARCHES: dict[str, ListRequest] = {
+    "by name and without a tag": ListRequest(group=NORTHWEST, name=NAMED, tags=NONE),
+    "without a tag": ListRequest(group=NORTHWEST, tags=NONE),
+    "with and without a tag": ListRequest(
+        group=NORTHWEST, tags=TagFilter(all=tags("m=a"), none=tags("m=a"))
+    ),
+    "below": ListRequest(group=USA, include_child_groups=True, tags=NONE),
+}
+
+
+async def search_price(store: Store, listed: ListRequest, *, counts: bool = False) -> int:
+    reader = caller({NORTHWEST: Role.READER, USA: Role.READER})
+    session = store.open_session(reader, account := Account())
+    if counts:
+        await session.pipelines.tag_counter.count_keys(listed)
+    else:
+        await session.pipelines.listing.page(listed, ONE)
+    return account.taken + account.owed
+
+
+@on_sqlite
+async def test_the_price_of_a_search_grows_with_the_rows_that_it_compares(store: Store) -> None:
+    store = replace(store, list_budget=Budget(candidates=5))
+    session = await create_groups(store)
+    searches = [(listed, counts) for listed in SEARCHES.values() for counts in (False, True)]
+    searches += [(ListRequest(group=NORTHWEST, name=NAMED), True)]
+
+    async def prices() -> list[int]:
+        return [await search_price(store, listed, counts=counts) for listed, counts in searches]
+
+    async def plant(start: int, end: int) -> None:
+        for n in range(start, end):
+            await make(session, NORTHWEST, f"h{n}", "m=a")
+
+    await plant(0, FEW)
+    few = await prices()
+    await plant(FEW, MANY)
+    many = await prices()
+    more = MANY - FEW
+    for (listed, counts), before, after in zip(searches, few, many, strict=True):
+        compared = more // MATCHED_ROWS if listed.name else 0
+        assert after - before >= more // READ_ROWS + compared, (listed, counts)
+
+
+@on_sqlite
+async def test_the_price_of_a_search_tells_nothing_of_what_is_out_of_sight(store: Store) -> None:
+    store = replace(store, list_budget=Budget(candidates=5))
+    session = await create_groups(store)
+    for n in range(FEW):
+        await make(session, NORTHWEST, f"h{n}", "m=a")
+
+    async def prices() -> list[int]:
+        return [
+            await search_price(store, listed, counts=counts)
+            for listed in (*SEARCHES.values(), ListRequest(group=NORTHWEST, name=NAMED))
+            for counts in (False, True)
+        ]
+
+    before = await prices()
+    for n in range(FEW):
+        await make(session, EU, f"hidden h{n}", "m=a")
+    assert await prices() == before
+
+
+@on_sqlite
+async def test_others_have_their_turn_while_many_names_are_compared(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = replace(store, list_budget=Budget(candidates=5))
+    session = await create_groups(store)
+    for n in range(FEW):
+        await make(session, NORTHWEST, f"h{n}", "m=a")
+    monkeypatch.setattr(items, "AT_ONCE", 3)
+    turn, compared, matches = 0, Counter[int](), NameTerm.matches
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    def compare(term: NameTerm, form: str, *rest: object) -> bool:
+        compared[turn] += 1
+        return matches(term, form, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(NameTerm, "matches", compare)
+    async with asyncio.TaskGroup() as tasks:
+        counting = tasks.create_task(count_turns())
+        for counts in (False, True):
+            await search_price(store, SEARCHES["by name and without a tag"], counts=counts)
+        await search_price(store, ListRequest(group=NORTHWEST, name=NAMED), counts=True)
+        counting.cancel()
+    assert compared.total() >= 3 * FEW
+    assert max(compared.values()) <= 3 + 1
 
 
 def test_rows_beyond_those_that_the_operation_paid_are_owed_once() -> None:
