@@ -178,6 +178,7 @@ class TagLists:
 
         while True:
             page = await self.access.table.query(query)
+            self.access.payments.note_rows(len(page.items))
             found += read_all(read_placed, page.items)
             if page.last is None or len({place for place, _ in found}) > window.size:
                 return found

@@ -177,6 +177,26 @@ async def test_the_price_of_a_search_grows_with_the_rows_that_it_compares(store:
 
 
 @on_sqlite
+async def test_counters_of_tags_of_which_a_list_reads_several_for_each_are_paid(
+    store: Store,
+) -> None:
+    session = await create_groups(store)
+
+    async def price_of_keys() -> int:
+        session = store.open_session(caller({USA: Role.READER}), account := Account())
+        await session.pipelines.tags.keys(NORTHWEST, Window(size=MANY))
+        await session.pipelines.tags.values("m", None, NORTHWEST, Window(size=MANY))
+        return account.owed
+
+    for n in range(FEW):
+        await make(session, NORTHWEST, f"h{n}", f"m={n}", f"k{n}=a")
+    few = await price_of_keys()
+    for n in range(FEW, MANY):
+        await make(session, USA, f"h{n}", f"m={n}", f"k{n}=a")
+    assert await price_of_keys() - few >= 2 * (MANY - FEW) // READ_ROWS
+
+
+@on_sqlite
 async def test_the_price_of_a_search_tells_nothing_of_what_is_out_of_sight(store: Store) -> None:
     store = replace(store, list_budget=Budget(candidates=5))
     session = await create_groups(store)
