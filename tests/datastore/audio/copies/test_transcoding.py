@@ -244,7 +244,7 @@ async def test_the_time_of_a_conversion_is_paid_however_it_ends(
     with nullcontext() if succeeded else pytest.raises(IllegalState):
         await session.audio.converting.sign(track, OPUS)
     assert account.taken == conversion_units(track.duration_ms) + PRICES.look == 127
-    stored = PRICES.change if succeeded else 0
+    stored = PRICES.write if succeeded else 0
     assert account.owed == cpu_units(2.0) - 125 + write_units(session.units.written) + stored
 
 
