@@ -20,7 +20,7 @@ import pytest
 from openpyxl import Workbook
 
 from penstock.datastore.access.bucket_payments import FILE_PRICES
-from penstock.datastore.access.work import PACKED_BYTES, StoreKind, write_units
+from penstock.datastore.access.work import PACKED_BYTES, TRANSITION_UNITS, StoreKind, write_units
 from penstock.datastore.executions.files import input_key, output_key, table_key
 from penstock.datastore.input_files import conversion_limits, excel, excel_xml
 from penstock.datastore.input_files.excel import read_sheet
@@ -293,7 +293,7 @@ async def test_who_sends_a_file_of_another_kind_pays_for_making_it_csv(
     assert len(data) > 5 * PACKED_BYTES
     prices = FILE_PRICES[StoreKind.EMBEDDED]
     calls = 2 * prices.change + 2 * prices.look
-    owed = write_units(session.units.written) + calls
+    owed = write_units(session.units.written) + TRANSITION_UNITS + calls
     owed += len(data) // PACKED_BYTES if is_paid else 0
     assert account.owed == owed
     await session.executions.uploads.confirm(made.id)
