@@ -11,7 +11,7 @@ from starlette.types import Message, Receive
 
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.store import Store
-from penstock.schema.engine.cost import ANSWER_BYTES, BODY_BYTES
+from penstock.schema.engine.cost import ANSWER_BYTES
 from penstock.schema.engine.limits import Limits
 from penstock.server.core.deadline import Deadline
 from penstock.server.core.headers import request_headers, request_id_of
@@ -39,7 +39,7 @@ from penstock.server.opensubsonic.answers import (
 )
 from penstock.server.opensubsonic.authentication import PlayerSignIn
 from penstock.server.opensubsonic.call import Call, Handler
-from penstock.server.opensubsonic.parameters import Parameters
+from penstock.server.opensubsonic.parameters import Parameters, decoding_units
 
 COST: Final = 2
 """What a call costs that reads little; what it reads beyond is paid as it is read."""
@@ -143,10 +143,13 @@ class OpenSubsonicApp:
             headers = request_headers(request.scope)
             receive = self._receive_from_callers(query, request.receive)
             body = await read_body(headers, receive, self.limits)
-        # They are decoded for callers only: strangers send no more than credentials.
+        # They are decoded for callers only, who pay first: strangers send no more than credentials.
+        paid = 0
         if len(query) + len(body) > STRANGER_BYTES:
-            await self.sign_in.authenticate(Parameters.credentials(query, body))
-        return Parameters.parse(query, body)
+            caller = await self.sign_in.authenticate(Parameters.credentials(query, body))
+            paid = decoding_units(query, body)
+            self.callers.rate.spend(caller.user_id, paid)
+        return Parameters.parse(query, body, paid=paid)
 
     def _receive_from_callers(self, query: bytes, receive: Receive) -> Receive:
         """Receive a form, of which strangers send a beginning only; raises SubsonicError."""
@@ -176,8 +179,8 @@ class OpenSubsonicApp:
             raise SubsonicError(SubsonicCode.GENERIC, message, status=404)
         _check_version(parameters)
         caller = await self.sign_in.authenticate(parameters)
-        paid = COST + parameters.size // BODY_BYTES
-        self.callers.rate.spend(caller.user_id, paid)
+        paid = COST + parameters.units
+        self.callers.rate.spend(caller.user_id, paid - parameters.paid)
         async with CallerTurn(self.callers.running, caller.user_id) as turn:
             account = CallerAccount(self.callers, caller.user_id, paid)
             session = self.store.open_session(caller, account)

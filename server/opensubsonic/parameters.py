@@ -6,10 +6,14 @@ from itertools import islice
 from typing import Final
 from urllib.parse import parse_qsl
 
+from penstock.schema.engine.cost import BODY_BYTES
 from penstock.server.opensubsonic.answers import SubsonicCode, SubsonicError
 
 MAX_PARAMETERS: Final = 10_100
 """The most parameters of a call: the ids of as many tracks as a playlist holds, and some more."""
+
+IN_UNIT: Final = 10
+"""Parameters that are decoded, and looked for as ids, in one unit."""
 
 _DIGITS: Final = 15
 _CREDENTIALS: Final = re.compile(rb"(?<=&)(?:apiKey|u|p|t|s)=[^&]*")
@@ -17,17 +21,29 @@ _MAX_CREDENTIALS: Final = 2_048
 _MAX_FOUND: Final = 16
 
 
-class Parameters:
-    """The parameters of a call by name; a name may come several times. `size` is in bytes."""
+def decoding_units(*encoded: bytes) -> int:
+    """The units of decoding and using the query of a URL and the body of a form."""
+    size, count = sum(map(len, encoded)), sum(text.count(b"&") for text in encoded)
+    return size // BODY_BYTES + count // IN_UNIT
 
-    def __init__(self, pairs: Iterable[tuple[str, str]], size: int = 0) -> None:
-        self.size: Final = size
+
+class Parameters:
+    """The parameters of a call by name; a name may come several times.
+
+    `units` is what they cost, of which `paid` is paid already.
+    """
+
+    def __init__(
+        self, pairs: Iterable[tuple[str, str]], units: int = 0, *, paid: int = 0
+    ) -> None:
+        self.units: Final = units
+        self.paid: Final = paid
         self._values: dict[str, list[str]] = {}
         for name, value in pairs:
             self._values.setdefault(name, []).append(value)
 
     @classmethod
-    def parse(cls, *encoded: bytes) -> "Parameters":
+    def parse(cls, *encoded: bytes, paid: int = 0) -> "Parameters":
         """Read the query of a URL and the body of a form."""
         try:
             found = [
@@ -38,7 +54,8 @@ class Parameters:
             raise SubsonicError(
                 SubsonicCode.GENERIC, f"A call has at most {MAX_PARAMETERS} parameters."
             ) from None
-        return cls((pair for pairs in found for pair in pairs), sum(map(len, encoded)))
+        pairs = (pair for pairs in found for pair in pairs)
+        return cls(pairs, decoding_units(*encoded), paid=paid)
 
     @classmethod
     def credentials(cls, query: bytes, body: bytes) -> "Parameters":

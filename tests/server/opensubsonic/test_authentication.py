@@ -259,6 +259,28 @@ async def test_calls_count_for_the_rate_limit(any_store: Store, tmp_path: Path) 
     assert int(answer.headers["retry-after"]) > 1000
 
 
+@pytest.mark.parametrize(
+    ("call", "count", "answered"), [("ping", 1_000, 9), ("ping", 3_000, 3), ("nothing", 3_000, 3)]
+)
+async def test_each_parameter_is_paid_whatever_is_called(
+    any_store: Store, tmp_path: Path, call: str, count: int, answered: int
+) -> None:
+    limits = {"rate_limit_per_second": 0.001, "rate_limit_burst": 1_000}
+    async with open_players(any_store, tmp_path / "slow", **limits) as client:
+        player = await player_of(any_store, client, "ann")
+        form = "a&" * count + f"apiKey={player.parameters['apiKey']}&f=json&v=1.16.1&c=test"
+        answers = [
+            await player.client.post(
+                f"/rest/{call}",
+                content=form,
+                headers={"content-type": "application/x-www-form-urlencoded"},
+            )
+            for _ in range(12)
+        ]
+    refused = ["retry-after" in answer.headers for answer in answers]
+    assert refused == [False] * answered + [True] * (12 - answered)
+
+
 async def test_parameters_are_decoded_for_callers_alone(
     player: Player, monkeypatch: pytest.MonkeyPatch
 ) -> None:
