@@ -28,7 +28,7 @@ from benchmarks.page_tables import (
 )
 from penstock.datastore.access.work import (
     change_units,
-    file_units,
+    dataset_units,
     formula_units,
     notification_units,
     point_units,
@@ -182,7 +182,7 @@ def work_of_bodies() -> dict[str, float]:
     )
     return {
         "body of a request": least(lambda _: orjson.loads(body), len(body) // BODY_BYTES),
-        "file of a dataset": least(lambda _: read_table(CSV, content), file_units(len(CSV))),
+        "file of a dataset": least(lambda _: read_table(CSV, content), dataset_units(len(CSV))),
         "notification": least(
             lambda _: read_notification(HEADING, NOTIFIED), notification_units(len(NOTIFIED))
         ),

@@ -39,6 +39,9 @@ TEXT_WORK: Final = 5_000
 FILE_BYTES: Final = 200
 """Bytes of a file of rows that are read and checked in one unit."""
 
+DATASET_BYTES: Final = 100
+"""Bytes of a dataset's content that are checked and looked up in one unit."""
+
 PACKED_BYTES: Final = 4_000
 """Bytes of an input that a worker makes CSV, in one unit: the work is in a process of its own."""
 
@@ -216,6 +219,11 @@ def conversion_units(duration_ms: int) -> int:
 def worker_units(seconds: float) -> int:
     """Return the units of so many seconds of CPU time of a worker."""
     return round(seconds / WORKER_SECONDS)
+
+
+def dataset_units(size: int) -> int:
+    """Return the cost of the content of a dataset, of so many bytes."""
+    return size // DATASET_BYTES
 
 
 def file_units(size: int) -> int:

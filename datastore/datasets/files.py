@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.upload_forms import FormTerms, open_form
-from penstock.datastore.access.work import file_units
+from penstock.datastore.access.work import dataset_units
 from penstock.datastore.datasets.csv import (
     MAX_INLINE,
     CsvCode,
@@ -218,7 +218,7 @@ class DatasetFiles:
         content = draft_content(columns, key_columns, data)
         if dataset_problems(content):  # The caller reports these with those of all other fields.
             return CheckedContent(content, [], None)
-        self.access.work.spend_more(file_units(len(data)))
+        self.access.work.spend_more(dataset_units(len(data)))
         try:
             table = await run_in_formula_thread(partial(read_table, data, content))
         except UnreadableCsv as error:

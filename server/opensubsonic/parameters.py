@@ -33,9 +33,7 @@ class Parameters:
     `units` is what they cost, of which `paid` is paid already.
     """
 
-    def __init__(
-        self, pairs: Iterable[tuple[str, str]], units: int = 0, *, paid: int = 0
-    ) -> None:
+    def __init__(self, pairs: Iterable[tuple[str, str]], units: int = 0, *, paid: int = 0) -> None:
         self.units: Final = units
         self.paid: Final = paid
         self._values: dict[str, list[str]] = {}
