@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from penstock.datastore.access.bucket_payments import FILE_PRICES
 from penstock.datastore.access.work import (
     CALLED_CHARACTERS,
+    DATASET_BYTES,
     FILE_BYTES,
     FORMULA_CHARACTERS,
     STEPS,
@@ -298,4 +299,4 @@ async def test_the_content_of_a_dataset_costs_its_size(store: Store) -> None:
     columns = [DatasetColumn(name="k", type=ValueType.STRING)]
     csv = "k\n" + "".join(f"{n}\n" for n in range(2_000))
     await files.check_text(columns, "k", csv)
-    assert account.taken == len(csv) // FILE_BYTES
+    assert account.taken == len(csv) // DATASET_BYTES
