@@ -127,7 +127,13 @@ def parse_head(raw: bytes) -> RequestHead:
 
 
 def _check_target(target: bytes) -> None:
-    """Raise RefusedRequest for a target without a path, of which uvicorn writes a warning."""
+    """Raise RefusedRequest for a target that is none.
+
+    uvicorn writes a warning of one without a path, and takes away a fragment, which a proxy may not
+    do (RFC 9112, 3.2).
+    """
+    if b"#" in target:
+        raise RefusedRequest(MALFORMED)
     if target.startswith(b"/"):
         return
     try:

@@ -101,6 +101,12 @@ def test_a_path_has_one_spelling(
     assert (answer.status, b"There is nothing at this path" in answer.body) == (404, True)
 
 
+@pytest.mark.parametrize("path", ["/metrics#", "/graphql#x", "/base/healthz#%0a", "/healthz?a#b"])
+def test_a_target_has_no_fragment(server: RunningServer, path: str) -> None:
+    assert ask(server, path).status == 400
+    assert ask(server, path, "POST").status == 400
+
+
 def test_no_websocket_begins_at_another_spelling(server: RunningServer) -> None:
     fields = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
     fields += "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
