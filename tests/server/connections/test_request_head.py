@@ -104,7 +104,9 @@ def test_a_head_that_two_servers_could_read_differently_is_refused(raw: bytes) -
         *("http://h#x", "#x", "/a#", "/a#b?c", "/a?b#c", "http://h/#x"),
     ],
 )
-def test_a_target_without_a_path_or_with_a_fragment_is_refused_before_uvicorn_logs_it(target: str) -> None:
+def test_a_target_without_a_path_or_with_a_fragment_is_refused_before_uvicorn_logs_it(
+    target: str,
+) -> None:
     assert refusal(f"GET {target} HTTP/1.1\r\nhost: h\r\n\r\n".encode()) == MALFORMED
 
 
