@@ -55,11 +55,11 @@ INTROSPECTION = (
         "type { name } } } } } } } }",
         "__schema",
     ),
-    doc("5 schemas", "{" + times(5, f"a#N: __schema {{ types {{ {TYPE} }} }}") + "}", "a4"),
+    doc("4 schemas", "{" + times(4, f"a#N: __schema {{ types {{ {TYPE} }} }}") + "}", "a3"),
     doc(
         "20 schemas", "{" + times(20, f"a#N: __schema {{ types {{ {TYPE} }} }}") + "}", "QUERY_TOO"
     ),
-    doc("29 types", "{" + times(29, f'a#N: __type(name: "Query") {{ {TYPE} }}') + "}", "a28"),
+    doc("23 types", "{" + times(23, f'a#N: __type(name: "Query") {{ {TYPE} }}') + "}", "a22"),
     doc(
         "a schema beside data",
         "{ viewer { userId }" + times(2, f"a#N: __schema {{ types {{ {TYPE} }} }}") + "}",
