@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from starlette.requests import Request
@@ -9,7 +10,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive
 
+from penstock.datastore.access.work import WorkPayer
 from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.store import Store
 from penstock.schema.engine.cost import ANSWER_BYTES
 from penstock.schema.engine.limits import Limits
@@ -143,13 +146,14 @@ class OpenSubsonicApp:
             headers = request_headers(request.scope)
             receive = self._receive_from_callers(query, request.receive)
             body = await read_body(headers, receive, self.limits)
+        if len(query) + len(body) <= STRANGER_BYTES:
+            return Parameters.parse(query, body)
         # They are decoded for callers only, who pay first: strangers send no more than credentials.
-        paid = 0
-        if len(query) + len(body) > STRANGER_BYTES:
-            caller = await self.sign_in.authenticate(Parameters.credentials(query, body))
-            paid = decoding_units(query, body)
-            self.callers.rate.spend(caller.user_id, paid)
-        return Parameters.parse(query, body, paid=paid)
+        caller = await self.sign_in.authenticate(Parameters.credentials(query, body))
+        paid = decoding_units(query, body)
+        self.callers.rate.spend(caller.user_id, paid)
+        decode = partial(Parameters.parse, query, body, paid=paid)
+        return await run_in_request_thread(lambda _: decode(), WorkPayer(caller.user_id))
 
     def _receive_from_callers(self, query: bytes, receive: Receive) -> Receive:
         """Receive a form, of which strangers send a beginning only; raises SubsonicError."""

@@ -15,6 +15,9 @@ MAX_PARAMETERS: Final = 10_100
 IN_UNIT: Final = 10
 """Parameters that are decoded, and looked for as ids, in one unit."""
 
+ENCODED_IN_UNIT: Final = 100
+"""Encoded characters that are decoded in one unit."""
+
 _DIGITS: Final = 15
 _CREDENTIALS: Final = re.compile(rb"(?<=&)(?:apiKey|u|p|t|s)=[^&]*")
 _MAX_CREDENTIALS: Final = 2_048
@@ -24,7 +27,8 @@ _MAX_FOUND: Final = 16
 def decoding_units(*encoded: bytes) -> int:
     """The units of decoding and using the query of a URL and the body of a form."""
     size, count = sum(map(len, encoded)), sum(text.count(b"&") for text in encoded)
-    return size // BODY_BYTES + count // IN_UNIT
+    characters = sum(text.count(b"%") for text in encoded)
+    return size // BODY_BYTES + count // IN_UNIT + characters // ENCODED_IN_UNIT
 
 
 class Parameters:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from hashlib import md5
 from math import inf
 from pathlib import Path
+from threading import current_thread
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -15,7 +16,7 @@ from penstock.datastore.player_passwords import SealedPassword
 from penstock.datastore.store import Store
 from penstock.server.auth.player_passwords import MAX_READS, PlayerAuthenticator
 from penstock.server.auth.shared_reads import LookUpTimes
-from penstock.server.opensubsonic import parameters
+from penstock.server.opensubsonic import app, parameters
 from tests.datastore.audio.sample_library import ANN, BOB, add, listener
 from tests.server.opensubsonic.players import (
     Player,
@@ -279,6 +280,26 @@ async def test_each_parameter_is_paid_whatever_is_called(
         ]
     refused = ["retry-after" in answer.headers for answer in answers]
     assert refused == [False] * answered + [True] * (12 - answered)
+
+
+async def test_a_long_form_is_decoded_in_a_thread(
+    player: Player, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set[str]()
+
+    def note_thread(text: str, *arguments: Any, **more: Any) -> list[tuple[str, str]]:
+        if len(text) > app.STRANGER_BYTES:
+            threads.add(current_thread().name.rpartition("_")[0])
+        return parse_qsl(text, *arguments, **more)
+
+    monkeypatch.setattr(parameters, "parse_qsl", note_thread)
+    form = f"a={'%zz' * 9_000}&apiKey={player.parameters['apiKey']}&v=1.16.1&c=test"
+    answer = await player.client.post(
+        "/rest/ping",
+        content=form,
+        headers={"content-type": "application/x-www-form-urlencoded"},
+    )
+    assert ('status="ok"' in answer.text, threads) == (True, {"requests"})
 
 
 async def test_parameters_are_decoded_for_callers_alone(
