@@ -39,6 +39,9 @@ TEXT_WORK: Final = 5_000
 FILE_BYTES: Final = 200
 """Bytes of a file of rows that are read and checked in one unit."""
 
+READ_VALUES: Final = 40
+"""Values of rows for an evaluation that are read, and of results that follow, in one unit."""
+
 DATASET_BYTES: Final = 100
 """Bytes of a dataset's content that are checked and looked up in one unit."""
 
@@ -219,6 +222,11 @@ def conversion_units(duration_ms: int) -> int:
 def worker_units(seconds: float) -> int:
     """Return the units of so many seconds of CPU time of a worker."""
     return round(seconds / WORKER_SECONDS)
+
+
+def reading_units(values: int) -> int:
+    """Return the cost of reading so many values of rows, also of those that are missing."""
+    return values // READ_VALUES
 
 
 def dataset_units(size: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import reading_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotFound, Unavailable
 from penstock.datastore.executions.access import RUN_ROLE, require_full_view, require_run
@@ -131,6 +132,7 @@ class DryRuns:
         data = encode_rows(rows, self.rules)
         pinned = await _pin_at_rest(pin)
         plan = pinned.plan
+        self.access.work.spend_more(reading_units(len(rows) * len(plan.columns)))
         try:
             datasets = await self._load(plan)
             compiling = partial(compile_program, plan, datasets)

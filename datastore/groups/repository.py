@@ -165,6 +165,7 @@ class Groups:
             self.access.payments.promise_calls(len(level))
             below = await gather(*(self._all_children(group) for group in level))
             level = [child for children in below for child in children]
+            self.access.payments.note_rows(len(level))
             found += level
             if len(found) > self.access.budget.groups:
                 raise LimitExceeded(

@@ -64,6 +64,8 @@ class CountExecutions:
                 if table.units.rcu >= self.access.budget.units:
                     return StateCount(state, found, is_complete=False)
                 count, query = await _count_page(table, lane, query)
+                # Others may be of pipelines that the caller does not see.
+                self.access.payments.note_rows(count)
                 found += count
                 if found > MOST_COUNTED:
                     return StateCount(state, MOST_COUNTED, is_complete=False)

@@ -8,17 +8,19 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 import pytest
+from msgspec import structs
 
 from penstock.datastore.access.access import Budget, CallPayments
 from penstock.datastore.access.work import INCLUDED_CALLS, MATCHED_ROWS, READ_ROWS
 from penstock.datastore.audio import names
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import LimitExceeded, NotFound
+from penstock.datastore.groups.repository import Groups
 from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.listening.ruled_entries import RuledRequest
 from penstock.datastore.name_search.words import NameFilter, NameTerm
 from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.resources.reading import ListRequest
-from penstock.datastore.roles import Role
+from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.session import Session
 from penstock.datastore.store import Store
 from penstock.datastore.table import items
@@ -262,3 +264,13 @@ def test_rows_beyond_those_that_the_operation_paid_are_owed_once() -> None:
         payments.note_rows(READ_ROWS * 10)
         payments.end_call()
     assert (account.taken, account.owed) == (0, 31)
+
+
+async def test_groups_that_are_found_to_be_too_many_are_paid(store: Store) -> None:
+    session = await create_groups(store, USA, *[GroupPath(f"{USA}/g{n}") for n in range(120)])
+    account = Account()
+    access = session.pipelines.reading.access
+    budget, payments = Budget(groups=100), CallPayments(account, 2, Units())
+    with pytest.raises(LimitExceeded):
+        await Groups(structs.replace(access, budget=budget, payments=payments)).subtree(USA)
+    assert account.owed >= (100 - INCLUDED_CALLS) // READ_ROWS

@@ -12,6 +12,7 @@ from penstock.datastore.access.work import (
     DATASET_BYTES,
     FILE_BYTES,
     FORMULA_CHARACTERS,
+    READ_VALUES,
     STEPS,
     TEXT_WORK,
     TRANSITION_UNITS,
@@ -300,3 +301,18 @@ async def test_the_content_of_a_dataset_costs_its_size(store: Store) -> None:
     csv = "k\n" + "".join(f"{n}\n" for n in range(2_000))
     await files.check_text(columns, "k", csv)
     assert account.taken == len(csv) // DATASET_BYTES
+
+
+async def test_values_that_are_missing_are_read_and_paid(store: Store) -> None:
+    pipeline = await save_pipeline(await open_with_group(store), ":x")
+    parameters = tuple(
+        Parameter(index=n, key=f"x{n}", type=ValueType.NUMBER) for n in range(1, 101)
+    )
+    wide = replace(pipeline.transformer, parameters=(X, *parameters))
+    owed = []
+    for made in (pipeline.transformer, wide):
+        account = Account()
+        session = store.open_session(SUPER, account)
+        await session.executions.dry_runs.run_draft(USA, made, [{"x": 1}] * 400)
+        owed.append(account.taken + account.owed)
+    assert owed[1] - owed[0] >= 400 * 100 // READ_VALUES

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from penstock.datastore.access.access import Budget
+from penstock.datastore.access.work import INCLUDED_CALLS, READ_ROWS
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.lists.group_listing import GroupExecutions, TimeSpan
 from penstock.datastore.executions.records import ExecutionState
@@ -16,6 +17,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from tests.datastore.executions.sample_executions import begin_execution, finished_execution
 from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, on_sqlite
+from tests.support.work_account import Account
 
 
 async def counts(session: Session, **listed: object) -> dict[ExecutionState, int]:
@@ -80,3 +82,12 @@ async def test_a_count_is_a_query_for_each_group_and_state(
     await counts(session, states=frozenset({ExecutionState.WAITING}))
     # The group, the pipelines that two groups share, those being deleted, and the lists of both.
     assert metered.units.calls == 1 + 2 + 1 + 2
+
+
+@on_sqlite
+async def test_the_executions_that_are_counted_are_paid(store: Store, pipeline: Pipeline) -> None:
+    for _ in range(90):
+        await begin_execution(store, pipeline)
+    account = Account()
+    assert await counts(store.open_session(SUPER, account)) == {ExecutionState.WAITING: 90}
+    assert account.owed >= (90 - INCLUDED_CALLS) // READ_ROWS
