@@ -31,8 +31,9 @@ def _is_spelled_out(scope: Scope) -> bool:
     A proxy with a rule for a path may not know another spelling of it, such as `/metrics%0a`.
     """
     raw: bytes = scope.get("raw_path", b"")
-    path = raw.removeprefix(scope.get("root_path", "").encode())
-    return b"%" not in raw or path.startswith(_WITH_NAMES)
+    if b"%" not in raw:
+        return True
+    return raw.removeprefix(scope.get("root_path", "").encode()).startswith(_WITH_NAMES)
 
 
 class FastRouteApp(Starlette):
