@@ -25,7 +25,7 @@ from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parent
 from penstock.datastore.table.counters import SHARDS
-from penstock.datastore.table.instrumentation import NO_PAYMENTS, Payments, Units
+from penstock.datastore.table.instrumentation import NO_PAYMENTS, PaidRows, Payments, Units
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.port import Key, Table
 from penstock.datastore.table.sharded_counts import DELETING
@@ -162,6 +162,11 @@ class Access(msgspec.Struct, frozen=True):
         """The uploads that the caller has open."""
         user, limits = self.caller.user_id, self.upload_limits
         return OpenUploads(self.table, self.files, self.clock, user, limits, self.work)
+
+    @property
+    def paid_rows(self) -> PaidRows:
+        """The table for lists that read only what the caller sees, and pays for."""
+        return PaidRows(self.table, self.payments)
 
     @property
     def payer(self) -> WorkPayer:

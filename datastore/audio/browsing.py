@@ -33,7 +33,6 @@ T = TypeVar("T")
 LINKS: Final = 1_000
 """The rows of an artist or an album that are read at once."""
 
-
 NO_ARTISTS: Final[Slice[Artist]] = Slice((), more=False, reached=None)
 
 READ_AT_ONCE: Final = 100
@@ -46,14 +45,10 @@ _AT_ONCE: Final = 32
 async def walk_rows(
     access: Access, read: Callable[[Attributes], T], row: Row, **values: str
 ) -> AsyncIterator[T]:
-    """Read all rows of a kind in the caller's partition with these values, in pages of LINKS.
-
-    The caller pays for each row.
-    """
+    """Read all rows of a kind in the caller's partition with these values, in pages of LINKS."""
     pk = row.pk.fill({"user": access.caller.user_id})
     query = Query(partition=pk, range=Range(row.sk.prefix(values)))
-    async for page in query_pages(access.table, query, LINKS):
-        access.payments.note_rows(len(page))
+    async for page in query_pages(access.paid_rows, query, LINKS):
         for record in await read_in_turns(read, page):
             yield record
 

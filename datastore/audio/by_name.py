@@ -47,8 +47,7 @@ class NameReader:
             range=Range(ALBUM.sk.prefix({}) + names.place_of_title(name)),
             consistent=True,
         )
-        async for page in query_pages(self.access.table, query):
-            self.access.payments.note_rows(len(page))
+        async for page in query_pages(self.access.paid_rows, query):
             for album in read_all(album_of, page):
                 if names.artist_id(album.album_artist) == wanted:
                     return album

@@ -192,9 +192,7 @@ class LibraryLists:
         def read_placed(item: Attributes) -> tuple[str, T]:
             return str(item["sk"]).removeprefix(prefix), read(item)
 
-        found = await read_records(self.access.table, query, read_placed)
-        self.access.payments.note_rows(len(found.records))
-        return slice_placed(found, window)
+        return slice_placed(await read_records(self.access.paid_rows, query, read_placed), window)
 
 
 def _name_prefix(row: Row, prefix: str) -> str:

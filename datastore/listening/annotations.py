@@ -53,9 +53,7 @@ async def list_latest(
     def read_placed(item: Attributes) -> tuple[str, T]:
         return str(item["sk"]).removeprefix(prefix), read(item)
 
-    found = await read_records(access.table, query, read_placed)
-    access.payments.note_rows(len(found.records))
-    return slice_placed(found, window)
+    return slice_placed(await read_records(access.paid_rows, query, read_placed), window)
 
 
 ThingKey: TypeAlias = tuple[Kind, str]

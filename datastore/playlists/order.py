@@ -74,8 +74,7 @@ class EntryOrder:
         found: list[Entry] = []
         after: Key | None = None
         while True:
-            page = await self.access.table.query(self._query(after, PAGE))
-            self.access.payments.note_rows(len(page.items))
+            page = await self.access.paid_rows.query(self._query(after, PAGE))
             found += map(read, page.items)
             if (after := page.last) is None:
                 return found

@@ -81,8 +81,7 @@ class PlaylistReader:
             descending=newest_first is not window.backward,
             limit=window.size + 1,
         )
-        ids = await read_records(self.access.table, query, member_of)
-        self.access.payments.note_rows(len(ids.records))
+        ids = await read_records(self.access.paid_rows, query, member_of)
         return make_slice(ids.records, window, str, more=ids.more)
 
     async def page(self, window: Window, *, newest_first: bool = True) -> Slice[Playlist]:
@@ -103,8 +102,7 @@ class PlaylistReader:
             descending=window.backward,
             limit=window.size + 1,
         )
-        found = await read_records(self.access.table, query, entry_of)
-        self.access.payments.note_rows(len(found.records))
+        found = await read_records(self.access.paid_rows, query, entry_of)
         return make_slice(found.records, window, lambda entry: entry.position, more=found.more)
 
     async def entries_of(self, wanted: Sequence[tuple[Playlist, Window]]) -> list[Slice[Entry]]:
@@ -148,8 +146,7 @@ class PlaylistReader:
                 descending=window.backward,
                 limit=window.size + 1,
             )
-            page = await self.access.table.query(query)
-            self.access.payments.note_rows(len(page.items))
+            page = await self.access.paid_rows.query(query)
             ids = [PLAYLIST.pk.parse(str(item["pk"]))["playlist"] for item in page.items]
             found += dict.fromkeys(ids)
             more = page.last is not None

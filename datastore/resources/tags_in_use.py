@@ -177,8 +177,7 @@ class TagLists:
             return position(item), _TagTotal.of(item)
 
         while True:
-            page = await self.access.table.query(query)
-            self.access.payments.note_rows(len(page.items))
+            page = await self.access.paid_rows.query(query)
             found += read_all(read_placed, page.items)
             if page.last is None or len({place for place, _ in found}) > window.size:
                 return found

@@ -219,6 +219,19 @@ class NoPayments:
 NO_PAYMENTS: Final = NoPayments()
 
 
+@dataclass(frozen=True, slots=True)
+class PaidRows:
+    """A table for lists that read only what their caller sees, who pays for each row."""
+
+    table: Table
+    payments: Payments
+
+    async def query(self, query: Query) -> Page:
+        page = await self.table.query(query)
+        self.payments.note_rows(len(page.items))
+        return page
+
+
 class MeteredTable(ForwardingTable):
     """A table that adds the units of every call to `units`, also of failed conditions.
 
