@@ -147,12 +147,12 @@ class OpenSubsonicApp:
             receive = self._receive_from_callers(query, request.receive)
             body = await read_body(headers, receive, self.limits)
         if len(query) + len(body) <= STRANGER_BYTES:
-            return Parameters.parse(query, body)
+            return Parameters.parse(query, body, units=decoding_units(query, body))
         # They are decoded for callers only, who pay first: strangers send no more than credentials.
         caller = await self.sign_in.authenticate(Parameters.credentials(query, body))
-        paid = decoding_units(query, body)
-        self.callers.rate.spend(caller.user_id, paid)
-        decode = partial(Parameters.parse, query, body, paid=paid)
+        units = decoding_units(query, body)
+        self.callers.rate.spend(caller.user_id, units)
+        decode = partial(Parameters.parse, query, body, units=units, paid=units)
         return await run_in_request_thread(lambda _: decode(), WorkPayer(caller.user_id))
 
     def _receive_from_callers(self, query: bytes, receive: Receive) -> Receive:

@@ -45,7 +45,7 @@ class Parameters:
             self._values.setdefault(name, []).append(value)
 
     @classmethod
-    def parse(cls, *encoded: bytes, paid: int = 0) -> "Parameters":
+    def parse(cls, *encoded: bytes, units: int = 0, paid: int = 0) -> "Parameters":
         """Read the query of a URL and the body of a form."""
         try:
             found = [
@@ -57,7 +57,7 @@ class Parameters:
                 SubsonicCode.GENERIC, f"A call has at most {MAX_PARAMETERS} parameters."
             ) from None
         pairs = (pair for pairs in found for pair in pairs)
-        return cls(pairs, decoding_units(*encoded), paid=paid)
+        return cls(pairs, units, paid=paid)
 
     @classmethod
     def credentials(cls, query: bytes, body: bytes) -> "Parameters":

@@ -270,14 +270,7 @@ async def test_each_parameter_is_paid_whatever_is_called(
     async with open_players(any_store, tmp_path / "slow", **limits) as client:
         player = await player_of(any_store, client, "ann")
         form = "a&" * count + f"apiKey={player.parameters['apiKey']}&f=json&v=1.16.1&c=test"
-        answers = [
-            await player.client.post(
-                f"/rest/{call}",
-                content=form,
-                headers={"content-type": "application/x-www-form-urlencoded"},
-            )
-            for _ in range(12)
-        ]
+        answers = [await player.client.post(f"/rest/{call}", content=form) for _ in range(12)]
     refused = ["retry-after" in answer.headers for answer in answers]
     assert refused == [False] * answered + [True] * (12 - answered)
 
@@ -294,11 +287,7 @@ async def test_a_long_form_is_decoded_in_a_thread(
 
     monkeypatch.setattr(parameters, "parse_qsl", note_thread)
     form = f"a={'%zz' * 9_000}&apiKey={player.parameters['apiKey']}&v=1.16.1&c=test"
-    answer = await player.client.post(
-        "/rest/ping",
-        content=form,
-        headers={"content-type": "application/x-www-form-urlencoded"},
-    )
+    answer = await player.client.post("/rest/ping", content=form)
     assert ('status="ok"' in answer.text, threads) == (True, {"requests"})
 
 
