@@ -79,6 +79,15 @@ class ProcessDied(Exception):
     """The process ended here."""
 
 
+async def dies(work: Awaitable[object]) -> bool:
+    """Do some work; return whether its process died before the end."""
+    try:
+        await work
+    except ProcessDied:
+        return True
+    return False
+
+
 class CutOffTable(InterceptedTable):
     """Lets `writes` writes through, and dies at the next."""
 

@@ -42,7 +42,7 @@ from tests.support.consistency_check import faults
 from tests.support.patience import HUNG_SECONDS
 from tests.support.sample_resources import Watch, on_sqlite
 from tests.support.stores import REGION, aws_environment, moto_endpoint
-from tests.support.table_interceptors import ProcessDied
+from tests.support.table_interceptors import ProcessDied, dies
 
 OTHER = b"distance,Fuel type\n500,gas\n"
 Change = Callable[[], Awaitable[object]]
@@ -342,11 +342,9 @@ async def test_wherever_a_confirmation_is_cut_the_upload_is_found_and_nothing_st
     for calls in range(20):
         made = await uploaded_execution(store, pipeline)
         mortal = mortal_store(store, calls)
-        try:
-            await mortal.open_session(ANN).executions.uploads.confirm(made.id)
+        if not await dies(mortal.open_session(ANN).executions.uploads.confirm(made.id)):
             break
-        except ProcessDied:
-            deaths += 1
+        deaths += 1
         await store.confirm_uploads()
         assert await run_to_end(store, made) == OUTPUT
         assert await store.files.stat(ingest_key(made)) is None

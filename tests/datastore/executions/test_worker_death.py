@@ -31,7 +31,7 @@ from tests.datastore.executions.worker_death import (
 from tests.support.consistency_check import contents, faults
 from tests.support.patience import HUNG_SECONDS
 from tests.support.sample_resources import Watch, on_sqlite
-from tests.support.table_interceptors import ProcessDied
+from tests.support.table_interceptors import dies
 
 MINUTES = timedelta(minutes=5)
 
@@ -44,11 +44,9 @@ async def test_wherever_a_worker_dies_the_next_one_finishes(
     for calls in range(40):
         made = await ready_execution(store, pipeline, INPUT + b"%d,gas\n" % calls)
         mortal = mortal_store(store, calls)
-        try:
-            await mortal.execution_worker("mortal").run_all()
+        if not await dies(mortal.execution_worker("mortal").run_all()):
             break
-        except ProcessDied:
-            deaths += 1
+        deaths += 1
         watch.move(MINUTES)
         await store.execution_worker("heir").run_all()
         after = await current_execution(store, made)

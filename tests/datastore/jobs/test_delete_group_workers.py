@@ -33,7 +33,7 @@ from tests.support.sample_resources import (
     without_moto,
 )
 from tests.support.stores import open_table
-from tests.support.table_interceptors import CutOffTable, InterruptedTable, ProcessDied
+from tests.support.table_interceptors import CutOffTable, InterruptedTable, dies
 
 T = TypeVar("T")
 
@@ -52,11 +52,7 @@ def open_store(table: Table, watch: Watch) -> Store:
 
 async def work_until_death(table: Table, watch: Watch, writes: int) -> bool:
     """Run jobs in a process that dies after so many writes; True if it died."""
-    try:
-        await open_store(CutOffTable(table, writes), watch).run_jobs("first")
-    except ProcessDied:
-        return True
-    return False
+    return await dies(open_store(CutOffTable(table, writes), watch).run_jobs("first"))
 
 
 async def test_a_worker_that_dies_at_any_step_leaves_what_the_next_one_finishes(

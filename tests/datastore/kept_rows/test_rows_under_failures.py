@@ -23,7 +23,7 @@ from tests.datastore.executions.worker_death import (
 from tests.datastore.kept_rows.plants import plant_file, read_kwh, read_rows, read_sum, run_file
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import SUPER, Watch, on_sqlite
-from tests.support.table_interceptors import ProcessDied
+from tests.support.table_interceptors import dies
 
 MINUTES = timedelta(minutes=5)
 
@@ -37,11 +37,9 @@ async def test_wherever_a_worker_dies_the_rows_appear_together_and_once(
         before = await read_kwh(store, pipeline)
         made = await ready_execution(store, pipeline, plant_file([("a", calls), ("b", 1)]))
         mortal = mortal_store(store, calls)
-        try:
-            await mortal.execution_worker("mortal").run_all()
+        if not await dies(mortal.execution_worker("mortal").run_all()):
             break
-        except ProcessDied:
-            deaths += 1
+        deaths += 1
         if (await current_execution(store, made)).state != "success":
             assert await read_kwh(store, pipeline) == before
         watch.move(MINUTES)

@@ -22,7 +22,7 @@ from tests.datastore.executions.worker_death import (
 )
 from tests.datastore.kept_rows.plants import PLANTS, plant_file, read_kwh, read_rows, run_file
 from tests.support.sample_resources import SUPER, Watch, on_sqlite
-from tests.support.table_interceptors import ProcessDied
+from tests.support.table_interceptors import dies
 from tests.support.work_account import Account
 
 Commit = Callable[[], Awaitable[object]]
@@ -203,11 +203,9 @@ async def test_wherever_a_withdrawal_dies_no_file_stays_that_no_list_names(
     for calls in range(40):
         await run_file(store, pipeline, a=calls)
         mortal = mortal_store(store, calls)
-        try:
-            await withdraw(mortal, pipeline, "a")
+        if not await dies(withdraw(mortal, pipeline, "a")):
             break
-        except ProcessDied:
-            deaths += 1
+        deaths += 1
         watch.move(timedelta(hours=2))
         await store.sweep_files()
         named = {part.file for part in await read_parts(store.table, pipeline.id)}

@@ -18,7 +18,7 @@ from penstock.datastore.table.port import Key, Table, Update
 from tests.datastore.table.sample_items import store as put_all
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import EU, NORTHWEST, SOUTH, SUPER, make_of, names_of, tags
-from tests.support.table_interceptors import CutOffTable, ProcessDied
+from tests.support.table_interceptors import CutOffTable, dies
 
 GRANTED = [NORTHWEST, SOUTH, EU]
 OF_GROUPS = ("G:", "GC:", "QG:", "QU:")
@@ -84,13 +84,5 @@ async def assert_gone(session: Session, kind: KindDefinition[Any], id: str) -> N
 
 async def cut_short(store: Store, kind: KindDefinition[Any], made: Resource, writes: int) -> bool:
     """Delete in a process that dies after so many writes; return whether it died."""
-    try:
-        await (
-            replace(store, table=CutOffTable(store.table, writes))
-            .open_session(SUPER)
-            .repository(kind)
-            .deleting.delete(made.id)
-        )
-    except ProcessDied:
-        return True
-    return False
+    session = replace(store, table=CutOffTable(store.table, writes)).open_session(SUPER)
+    return await dies(session.repository(kind).deleting.delete(made.id))

@@ -37,7 +37,7 @@ from tests.support.sample_resources import (
     without_moto,
 )
 from tests.support.stores import TWO
-from tests.support.table_interceptors import CutOffTable, ProcessDied, TracedTable
+from tests.support.table_interceptors import CutOffTable, TracedTable, dies
 
 FIVE = tuple(GroupPath(f"/g{n}") for n in range(5))
 WIDEST = [f"k{n}=a/b/c/d" for n in range(MAX_TAGS)]
@@ -103,11 +103,7 @@ async def test_what_fits_a_hundred_operations_is_one_transaction(store: Store) -
 async def cut_off(store: Store, writes: int, write: Write) -> bool:
     """Write in a process that dies after so many writes; return whether it died."""
     session = replace(store, table=CutOffTable(store.table, writes)).open_session(SUPER)
-    try:
-        await write(session)
-    except ProcessDied:
-        return True
-    return False
+    return await dies(write(session))
 
 
 async def make_wide(session: Session, kind: KindDefinition[Any]) -> Any:
