@@ -107,6 +107,7 @@ async def open_app(
     ):
         authenticator = _authenticator_of(settings, store, tokens)
         limiter = runtime.limiter or open_rate_limiter(settings, runtime.siblings)
+        instrumentation.count_unpaid(lambda: limiter.loop_times.unpaid)
         callers = CallerLimits.of(limiter, settings.max_running_operations)
         runner = OperationRunner(
             _operation_reader(settings, callers, instrumentation),

@@ -15,8 +15,9 @@ from penstock.schema.engine.limits import Limits
 from penstock.server.auth.dev_identity import is_loopback
 from penstock.server.console import read_documents
 from penstock.server.core.siblings import Siblings
-from penstock.server.edge.rate_limit import RateLimiter, shared_buckets
+from penstock.server.edge.rate_limit import RateLimiter
 from penstock.server.edge.request import CONSISTENCY_HEADER, HostCheck
+from penstock.server.edge.shared_buckets import shared_buckets
 from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.settings import Settings
 from penstock.server.streams.backpressure import StreamLimits

@@ -1,4 +1,4 @@
-"""The application in front of all others: it tells a connection when its request is answered."""
+"""The application in front of all others: it knows each request that is served, and its end."""
 
 from contextvars import ContextVar
 from typing import Final
@@ -11,10 +11,28 @@ from penstock.server.connections.connection import STATE_KEY, GuardedConnection
 ADMIN_PATHS: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 """The paths that the listener for administration serves."""
 
-current_connection: Final[ContextVar[GuardedConnection | None]] = ContextVar(
-    "connection of the request", default=None
-)
-"""The connection whose request is served; each request has a task, and so a context, of its own."""
+
+class ServedRequest:
+    """A request, or a WebSocket, that is served on a connection.
+
+    `caller` is the user once a token has told them, and until the end: what goes on in the context
+    of the request after that is nobody's.
+    """
+
+    __slots__ = ("caller", "connection")
+
+    def __init__(self, connection: GuardedConnection) -> None:
+        self.connection = connection
+        self.caller: str | None = None
+
+    def take_place(self, caller: str) -> bool:
+        """Serve this caller from now on; False if they use too many connections."""
+        self.caller = caller
+        return self.connection.take_place(caller)
+
+
+current_request: Final[ContextVar[ServedRequest | None]] = ContextVar("request", default=None)
+"""The request that is served; each has a task, and so a context, of its own."""
 
 
 class RequestWatcher:
@@ -25,14 +43,14 @@ class RequestWatcher:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = scope["state"][STATE_KEY]
-        current_connection.set(connection)
+        request = ServedRequest(connection)
+        current_request.set(request)
         app = self._app
         if connection.serves_admin_only and scope["path"] not in ADMIN_PATHS:
             app = PlainTextResponse("Not Found", 404)
-        if scope["type"] != "http":
-            await app(scope, receive, send)
-            return
         try:
             await app(scope, receive, send)
         finally:
-            connection.finish_request()
+            request.caller = None
+            if scope["type"] == "http":
+                connection.finish_request()

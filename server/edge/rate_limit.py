@@ -1,32 +1,27 @@
 """The limits of each caller: a rate, in the unit of an operation's cost, turns and connections.
 
 The rate is a token bucket for each caller, in the memory of one process, or in memory that all
-processes of a server share. Turns belong to one process.
+processes of a server share. Turns belong to one process, as do samples of who holds the event loop.
 """
 
-import struct
 import time
 from asyncio import CancelledError, Future, get_running_loop
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from fcntl import LOCK_EX, LOCK_UN, lockf
-from hashlib import blake2b
+from collections.abc import Callable, Mapping
 from math import ceil
-from mmap import mmap
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from cachetools import LRUCache
 
+from penstock.datastore.access.work import CPU_SECONDS
 from penstock.datastore.errors import RateLimited
 from penstock.datastore.roles import Caller
 from penstock.server.auth.tokens import Authentication, Authenticator
-from penstock.server.connections.request_watcher import current_connection
-from penstock.server.core.siblings import RATES_BYTES, Siblings
+from penstock.server.connections.request_watcher import current_request
 
 MAX_CALLERS: Final = 10_000
-"""The most callers in memory; the least recently active is dropped first."""
+"""The most callers in memory."""
 
 _ROUNDING: Final = 1e-6
 _PLACE_SECONDS: Final = 1
@@ -51,7 +46,7 @@ class RateBuckets(Protocol):
 
 
 class LocalBuckets:
-    """Buckets in the memory of this process."""
+    """Buckets in the memory of this process; the least recently active is dropped first."""
 
     def __init__(self, callers: int = MAX_CALLERS) -> None:
         self._known = LRUCache[str, RateBucket](callers)
@@ -60,11 +55,74 @@ class LocalBuckets:
         self._known[caller] = change(self._known.get(caller))
 
 
+PAID_TIMES: Final = 2
+"""The units of processor time that a unit pays for."""
+
+OPERATION_UNITS: Final = 50
+"""The units of processor time, 2 ms, that each operation takes besides what has a price."""
+
+FIRST_UNITS: Final = 2_500
+"""The units of processor time, 100 ms, that a caller has to begin with: first times are dear."""
+
+MOST_UNITS: Final = 50_000
+"""The units of processor time, 2 s, that a caller may have paid for and not used."""
+
+
+class LoopTimes:
+    """The time of the event loop that is left to each caller, and the samples of who holds it.
+
+    Prices are averages that are known before the work. Whoever takes far more time than they pay
+    for owes it, so that each caller has a share of the loop, whatever an operation costs. `unpaid`
+    are the units that all callers together owed so.
+    """
+
+    def __init__(self) -> None:
+        self.unpaid = 0
+        self._noted: dict[str, float] = {}
+        self._left: dict[str, float] = {}
+
+    def note(self, caller: str, seconds: float) -> None:
+        """Note a sample in which a caller held the event loop for this processor time.
+
+        It may interrupt any other method.
+        """
+        if len(self._noted) < MAX_CALLERS:
+            self._noted[caller] = self._noted.get(caller, 0.0) + seconds
+
+    def begin_operation(self, caller: str) -> None:
+        """Allow the time that every operation takes, also one that is refused."""
+        self._allow(caller, OPERATION_UNITS)
+
+    def pay(self, caller: str, units: int) -> None:
+        """Allow the time that these units pay for."""
+        self._allow(caller, PAID_TIMES * units)
+
+    def settle(self, caller: str) -> int:
+        """Take the samples from what is left to the caller; returns the units they owe."""
+        seconds = self._noted.pop(caller, None)
+        if seconds is None:
+            return 0
+        left = self._left.get(caller, FIRST_UNITS) - seconds / CPU_SECONDS
+        self._left[caller] = max(0.0, left)
+        owed = round(max(0.0, -left))
+        self.unpaid += owed
+        return owed
+
+    def _allow(self, caller: str, units: int) -> None:
+        left = self._left.get(caller)
+        if left is None:
+            left = FIRST_UNITS
+            if len(self._left) >= MAX_CALLERS:
+                del self._left[next(iter(self._left))]
+        self._left[caller] = min(left + units, MOST_UNITS)
+
+
 class RateLimiter:
     """A bucket for each caller that holds `burst` and gains `per_second`; 0 means no limit.
 
     An operation that costs more than a full bucket runs when the bucket is full, and the next one
-    waits until the debt is paid. So a caller never gets more than `per_second` over time.
+    waits until the debt is paid. So a caller never gets more than `per_second` over time. What
+    callers have of the event loop far beyond their costs is taken by `loop_times`.
     """
 
     def __init__(
@@ -79,11 +137,17 @@ class RateLimiter:
         self._burst = burst
         self._clock = clock
         self._buckets = LocalBuckets() if buckets is None else buckets
+        self.loop_times = LoopTimes()
+
+    @property
+    def is_limited(self) -> bool:
+        return self._per_second != 0
 
     def spend(self, user_id: str, cost: int) -> None:
         """Take the cost of an operation, at least 1; raises RateLimited, which takes nothing."""
-        if self._per_second == 0:
+        if not self.is_limited:
             return
+        self.loop_times.begin_operation(user_id)
         cost = max(cost, 1)
         self._take(user_id, cost, min(cost, self._burst))
 
@@ -92,16 +156,22 @@ class RateLimiter:
 
         Raises RateLimited, which takes nothing, if the caller is in debt already.
         """
-        if self._per_second != 0:
+        if self.is_limited:
             self._take(user_id, cost, 0)
 
     def owe(self, user_id: str, cost: int) -> None:
         """Take the cost of work that has begun, on credit if need be."""
-        if self._per_second != 0:
+        if self.is_limited:
             self._take(user_id, cost, None)
 
     def _take(self, user_id: str, cost: int, least: int | None) -> None:
         """Take the cost if the caller has at least this much; None if that does not matter."""
+        if unpaid := self.loop_times.settle(user_id):
+            self._change(user_id, unpaid, None)
+        self._change(user_id, cost, least)
+        self.loop_times.pay(user_id, cost)
+
+    def _change(self, user_id: str, cost: int, least: int | None) -> None:
         per_second, burst, now = self._per_second, self._burst, self._clock()
 
         def change(bucket: RateBucket | None) -> RateBucket:
@@ -269,55 +339,6 @@ class CallerAccount(NamedTuple):
         self.callers.rest(self.user_id, units)
 
 
-_SLOT: Final = struct.Struct("=Qdd")
-"""Digest of the caller (0 for an empty slot), level, and the time of that level."""
-_WAYS: Final = 8
-_SET_BYTES: Final = _WAYS * _SLOT.size
-_SETS: Final = RATES_BYTES // _SET_BYTES
-
-
-class SharedBuckets:
-    """Buckets of 16,384 callers in sets; each set drops its least recently active caller first.
-
-    An update locks its set. The lock of a process ends when the process dies.
-    """
-
-    def __init__(self, memory: mmap, file: int) -> None:
-        self._memory = memory
-        self._file = file
-
-    def update(self, caller: str, change: BucketChange) -> None:
-        """Replace a caller's bucket by the result of `change`, unless it raises."""
-        digest = _digest(caller)
-        start = digest % _SETS * _SET_BYTES
-        with self._lock_set(start):
-            places = range(start, start + _SET_BYTES, _SLOT.size)
-            slots = {place: _SLOT.unpack_from(self._memory, place) for place in places}
-            known = [place for place, slot in slots.items() if slot[0] == digest]
-            place = known[0] if known else min(slots, key=lambda at: slots[at][2])
-            level, at = slots[place][1:]
-            bucket = change(RateBucket(level, at) if known else None)
-            _SLOT.pack_into(self._memory, place, digest, bucket.level, bucket.at)
-
-    @contextmanager
-    def _lock_set(self, start: int) -> Iterator[None]:
-        lockf(self._file, LOCK_EX, _SET_BYTES, start)
-        try:
-            yield
-        finally:
-            lockf(self._file, LOCK_UN, _SET_BYTES, start)
-
-
-def shared_buckets(siblings: Siblings) -> SharedBuckets:
-    """Open the buckets that a process shares with its siblings."""
-    return SharedBuckets(mmap(siblings.rates, RATES_BYTES), siblings.rates)
-
-
-def _digest(caller: str) -> int:
-    """Return a number above zero for the caller; zero stands for no caller."""
-    return int.from_bytes(blake2b(caller.encode(), digest_size=8).digest()) or 1
-
-
 class PlaceTaker:
     """Accepts whom `inner` accepts, for as many connections at once as a caller may use.
 
@@ -342,7 +363,7 @@ class PlaceTaker:
 
 def take_place(caller: Caller) -> None:
     """Let a caller use the connection of this request; raises RateLimited for one too many."""
-    connection = current_connection.get()
-    if connection is not None and not connection.take_place(caller.user_id):
+    request = current_request.get()
+    if request is not None and not request.take_place(caller.user_id):
         reason = "You use as many connections at once as one caller may"
         raise RateLimited(_PLACE_SECONDS, reason)

@@ -44,6 +44,7 @@ from penstock.server.core.siblings import Siblings
 from penstock.server.edge.public_path import serve_below_public_path
 from penstock.server.lineage.lineage import deliver_lineage
 from penstock.server.runtime.listeners import Listeners
+from penstock.server.runtime.loop_sampler import sample_event_loop
 from penstock.server.runtime.maintenance import (
     maintain_executions,
     run_jobs_in_background,
@@ -175,7 +176,8 @@ async def serve_port(
         ):
             config = uvicorn_config(app, settings, gates)
             server = DrainingServer(config, streams, settings.shutdown_seconds)
-            await _serve_until_stopped(server, listeners.sockets, announce, stop)
+            with sample_event_loop(limiter.loop_times.note):
+                await _serve_until_stopped(server, listeners.sockets, announce, stop)
 
 
 async def _serve_until_stopped(

@@ -144,6 +144,11 @@ class Instrumentation:
         if self.metrics is not None and gates is not None:
             self.metrics.count_connections(gates)
 
+    def count_unpaid(self, count: Callable[[], int]) -> None:
+        """Report the units of the event loop that callers owed, which `count` returns."""
+        if self.metrics is not None:
+            self.metrics.count_unpaid(count)
+
     def share_with_siblings(self) -> AbstractAsyncContextManager[None]:
         """Send the metrics of this process to the server's other processes on request."""
         return nullcontext() if self.metrics is None else self.metrics.share_with_siblings()

@@ -244,14 +244,17 @@ class ConnectionMetrics(Collector):
         yield refused
 
 
-class UnreadableMetrics(Collector):
-    """Exports the number of reads of rows that are no records for this release."""
+class CountMetric(Collector):
+    """Exports a count that is kept elsewhere."""
+
+    def __init__(self, name: str, meaning: str, count: Callable[[], int]) -> None:
+        self._name = name
+        self._meaning = meaning
+        self._count = count
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        total = CounterMetricFamily(
-            "penstock_unreadable_rows", "Reads of rows that are no records for this release."
-        )
-        total.add_metric([], unreadable_reads())
+        total = CounterMetricFamily(self._name, self._meaning)
+        total.add_metric([], self._count())
         yield total
 
 
@@ -277,7 +280,8 @@ class Metrics:
             buckets=_SIZES,
         )
         self._batches = cache(batches.labels)
-        registry.register(UnreadableMetrics())
+        unreadable = "Reads of rows that are no records for this release."
+        registry.register(CountMetric("penstock_unreadable_rows", unreadable, unreadable_reads))
 
     def batch(self, loader: str, size: int) -> EndCallback:
         return partial(self._batches(loader).observe, size)
@@ -289,6 +293,11 @@ class Metrics:
     def count_connections(self, gates: Gates) -> None:
         """Report the connections behind the gates."""
         self.registry.register(ConnectionMetrics(gates))
+
+    def count_unpaid(self, count: Callable[[], int]) -> None:
+        """Report the units of the event loop that callers owed, which `count` returns."""
+        meaning = "Units that callers owed for time of the event loop beyond what they paid for."
+        self.registry.register(CountMetric("penstock_unpaid_units", meaning, count))
 
     def count_queues(self, read: ReadQueues) -> None:
         """Report the queues; of several processes only the first one does."""

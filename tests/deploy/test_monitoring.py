@@ -61,6 +61,7 @@ async def samples(tmp_path_factory: pytest.TempPathFactory) -> KnownSamples:
 
     metrics.count_queues(read)
     metrics.count_fallbacks({})
+    metrics.count_unpaid(lambda: 0)
     metrics.work.count_lineage(Delivery())
     limits = time_limits(Settings.load())
     metrics.count_connections(Gates(ConnectionGate(1, limits)))

@@ -13,15 +13,8 @@ from hypothesis import strategies as st
 
 from penstock.datastore.errors import RateLimited
 from penstock.server.core.siblings import RATES_BYTES
-from penstock.server.edge.rate_limit import (
-    _SETS,
-    _WAYS,
-    LocalBuckets,
-    RateBucket,
-    RateLimiter,
-    SharedBuckets,
-    _digest,
-)
+from penstock.server.edge.rate_limit import LocalBuckets, RateBucket, RateLimiter
+from penstock.server.edge.shared_buckets import _SETS, _WAYS, SharedBuckets, _digest
 
 ASKED = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9), st.floats(0, 2)))
 
