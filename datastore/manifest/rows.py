@@ -109,7 +109,7 @@ def new_rows(run: Run, event: RunEvent | None) -> list[Write]:
         return lines
     item = event_item(run, event)
     condition = AnyOf((Missing(), Compare("fence", "=", run.fence)))
-    history = Write(Put(item, condition), lambda standing: RunWasDeleted(_fence_of(standing)))
+    history = Write(Put(item, condition), lambda standing: RunWasDeleted(deleted_fence(standing)))
     return [history, *lines]
 
 
@@ -129,7 +129,8 @@ def changed_rows(before: Run, after: Run, event: RunEvent | None) -> list[Write]
     return [*writes, *(Write(operation) for operation in _list_changes(before, after))]
 
 
-def _fence_of(standing: Item | None) -> int:
+def deleted_fence(standing: Attributes | None) -> int:
+    """The highest fence of a deleted run, of which this is the tombstone; 0 if there is none."""
     return 0 if standing is None else int(str(standing["fence"]))
 
 

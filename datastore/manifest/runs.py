@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import (
     BadArgument,
@@ -31,7 +33,9 @@ from penstock.datastore.manifest.records import (
 )
 from penstock.datastore.manifest.rows import (
     changed_rows,
+    deleted_fence,
     event_of,
+    first_event_key,
     history_query,
     key_bytes,
     key_of_run,
@@ -144,7 +148,9 @@ class Runs:
         if not isinstance(standing, NotFound):
             return standing
         await self.access.require_open_group(manifest.group)
-        return run
+        tombstone = first_event_key(run)
+        rows = await read_rows(self.access.table, [tombstone], consistent=True)
+        return msgspec.structs.replace(run, fence=deleted_fence(rows.get(tombstone)))
 
     def new_run(self, manifest: ManifestName, found: Discovery) -> Run:
         """A run as it is discovered, if the caller may add it; it is not in the manifest yet."""

@@ -155,6 +155,18 @@ async def test_a_run_is_answered_as_it_would_be_discovered(session: Session, sto
 
 
 @on_sqlite
+async def test_a_run_whose_name_was_deleted_is_answered_with_the_fence_that_it_would_have(
+    session: Session, store: Store
+) -> None:
+    assert (await bring_to(session, RunState.FAILED)).fence == 1
+    await session.run_recovery.delete(NAME, force=True)
+    before = await contents(store.table)
+    dry = await session.runs.preview_discovery(SNOW, FOUND)
+    assert (dry.fence, await contents(store.table)) == (1, before)
+    assert (await session.runs.discover(SNOW, FOUND)).fence == 1
+
+
+@on_sqlite
 async def test_nothing_is_promised_in_a_group_that_is_not_there(
     session: Session, store: Store
 ) -> None:
