@@ -73,7 +73,7 @@ class Groups:
         if path == ROOT:
             raise _path_taken(path)
         self.access.require_role(Role.ADMIN, path)
-        if message := invisible_character_problem(path):
+        if message := invisible_character_problem(path) or _dots_problem(path):
             raise Invalid([FieldProblem(["path"], message)])
         GroupContent(name=name, description=description, tags=tags).check()
         above = parent(path) or ROOT
@@ -214,6 +214,11 @@ def _read_group(path: GroupPath, item: Attributes | None) -> Group | NotFound:
 def _item(group: Group) -> Item:
     attributes = {name: value for name, value in attributes_of(group).items() if name != "path"}
     return {**GROUP.item(parent=_parent_or_root(group.path), group=group.path), **attributes}
+
+
+def _dots_problem(path: GroupPath) -> str | None:
+    """Describe a last name of dots alone, which browsers take for a group above."""
+    return None if path.rpartition("/")[2].strip(".") else "ends with a name of dots alone"
 
 
 def _path_taken(path: GroupPath) -> NameTaken:

@@ -75,6 +75,19 @@ async def test_a_given_name_is_trimmed_and_kept(store: Store) -> None:
 
 
 @on_sqlite
+@pytest.mark.parametrize("name", [".", "..", "....."])
+async def test_no_group_is_called_by_dots_alone(name: str, store: Store) -> None:
+    session = await create_groups(store)
+    before = await contents(store.table)
+    with pytest.raises(Invalid) as refused:
+        await session.groups.create(GroupPath(f"/usa/{name}"), "Dots")
+    (problem,) = refused.value.problems
+    assert (problem.path, problem.message) == (["path"], "ends with a name of dots alone")
+    assert await contents(store.table) == before
+    assert (await session.groups.create(GroupPath(f"/usa/a{name}"), "More")).name == "More"
+
+
+@on_sqlite
 async def test_creating_refuses_what_exists_what_has_no_parent_and_odd_names(store: Store) -> None:
     session = await create_groups(store)
     before = await contents(store.table)
