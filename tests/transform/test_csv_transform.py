@@ -5,6 +5,8 @@ import io
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.formula.core.datasets import LATEST, DatasetRows
 from penstock.transform import csv_text, outcome
@@ -59,6 +61,25 @@ def test_cells_are_written_as_the_csv_module_writes_them(cells: list[list[str]])
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows(cells)
     assert csv_text.cell_lines(cells) == text.getvalue().encode()
+
+
+LETTERS = st.text(st.sampled_from('ab",\r\n \u00e9\u2028'), max_size=8)
+
+
+@pytest.mark.parametrize("least", [0, 131_073])
+@given(st.lists(st.lists(LETTERS, min_size=1, max_size=4), max_size=6))
+def test_lines_are_read_as_they_were_written_however_long_a_cell_is(
+    least: int, lines: list[list[str]]
+) -> None:
+    lines = [*lines, ["x" * least, 'y"' * least]] if least else lines
+    text = csv_text.csv_lines(lines).decode()
+    assert list(csv_text.read_csv_lines(text)) == lines
+
+
+@pytest.mark.parametrize("end", ['"', 'a"', '"a"b\r\n', "a\nb\r\n", "a,", '"a""\r\n'])
+def test_a_long_text_that_is_none_of_ours_is_refused(end: str) -> None:
+    with pytest.raises(ValueError, match="no "):
+        list(csv_text.read_csv_lines("x" * 131_073 + "\r\n" + end))
 
 
 def test_bytes_are_counted() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import csv
-import io
 import re
 from collections.abc import (
     AsyncGenerator,
@@ -57,8 +56,9 @@ from penstock.datastore.objects.chunks import read_exactly
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord
 from penstock.formula.core.errors import FormulaCode
-from penstock.formula.core.limits import MAX_BATCH_STEPS
+from penstock.formula.core.limits import MAX_BATCH_STEPS, MAX_STRING
 from penstock.formula.core.values import FormulaType
+from penstock.transform.csv_text import read_csv_lines
 from penstock.transform.json_transform import JsonTransform
 from penstock.transform.plan import TransformPlan
 from penstock.transform.timestamps import milliseconds_of
@@ -84,7 +84,7 @@ def _read_number(cell: str) -> Decimal:
     # An exponent could stand for a number of any length.
     if cell in _INFINITE:
         raise InfiniteNumber(cell)
-    if _NUMBER.fullmatch(cell) is None:
+    if len(cell) > MAX_STRING or _NUMBER.fullmatch(cell) is None:
         raise ValueError(cell)
     return Decimal(cell)
 
@@ -206,7 +206,7 @@ def _row_problem(row: str, column: str, code: str, message: str) -> RowProblem:
 
 def _csv_rows(data: bytes) -> Iterator[list[str]]:
     """The lines of a CSV file without its header, if it has one."""
-    return islice(csv.reader(io.StringIO(data.decode(), newline="")), 1, None)
+    return islice(read_csv_lines(data.decode()), 1, None)
 
 
 MAX_ROW: Final = 2**31 - 1

@@ -47,6 +47,27 @@ async def test_a_saved_pipeline_and_its_draft_give_what_an_execution_gives(ask: 
     ]
 
 
+async def test_fields_that_pythons_reader_of_csv_does_not_take_are_rejected_beside_results(
+    ask: Ask,
+) -> None:
+    long = "z" * 131_073
+    texts = [{"index": 0, "key": "t", "type": "STRING"}, {"index": 1, "key": "n", "type": "NUMBER"}]
+    outputs = [{"index": 0, "key": "t", "type": "STRING"}]
+    draft = {"parameters": texts, "transforms": [{"index": 0, "formula": ":t", "outputs": outputs}]}
+    await ask.create_groups()
+    pipeline = await ask.make("/usa", "Texts", transformer=draft)
+    rows = [{"t": "short"}, {"t": long}, {"t": long + '"', "n": "far"}]
+    made = await create_execution(ask, pipelineId=pipeline, mode="INLINE", rows=rows)
+    saved = await ask.input(DRY_RUN, id=pipeline, rows=rows)
+    for found in (made["results"], saved["results"]):
+        assert found["rows"] == [{"t": "short"}]
+        assert [(one["row"], one["column"]) for one in found["problems"]] == [
+            (2, "t"),
+            (3, "t"),
+            (3, "n"),
+        ]
+
+
 async def test_a_dry_run_stores_nothing(ask: Ask, store: Store) -> None:
     pipeline = await create_pipeline(ask)
     before = await contents(store.table)
