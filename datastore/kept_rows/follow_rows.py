@@ -49,8 +49,8 @@ class FollowRows:
         """Yield a metric, and again after each commit of rows of which it is made.
 
         Also after a change of the metric, or of one that it is made of, but for grants to groups
-        that the caller may not know of. Ends when it is deleted or the caller no longer sees it.
-        Raises NotFound at first.
+        that the caller may not know of, and when a pipeline of such rows is in sight no longer.
+        Ends when it is deleted or the caller no longer sees it. Raises NotFound at first.
         """
         reading = ResourceReader(METRIC, self.access)
         metric: Metric | NotFound = await reading.one(id)
@@ -58,10 +58,13 @@ class FollowRows:
         while not isinstance(metric, NotFound):
             plan = await read_plan(self.access, metric)
             made_of = await find_visible(self.access, [one.pipeline for one in plan.leaves()])
-            heads = await read_heads(self.access.table, made_of)
+            heads = await read_heads(self.access.table, list(made_of))
             commits = {ROWS_HEAD.key(id=id): head.commits + head.gone for id, head in heads.items()}
             read = (metric, *plan.reached.values())
-            revisions = {METRIC.latest.key(id=one.id): one.revision for one in read}
+            revisions = {
+                **{METRIC.latest.key(id=one.id): one.revision for one in read},
+                **{PIPELINE.latest.key(id=id): one.revision for id, one in made_of.items()},
+            }
             states = {one.id: shown_state(self.access.caller, one) for one in read}
             if (states, commits) != shown:
                 shown = states, commits

@@ -16,10 +16,10 @@ from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.kept_rows.metric_plan import NO_VALUES, Leaf, MetricPlan, Part, combine
 from penstock.datastore.kept_rows.read_totals import Every, Measure, Total, TotalsRequest
 from penstock.datastore.kept_rows.repository import KeptRows, SnapshotTotals
-from penstock.datastore.records import MeasureFunction, Metric
+from penstock.datastore.records import MeasureFunction, Metric, Pipeline
 from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.resources.metric_sources import reach_metrics
-from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
+from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.table.layout import METRIC, PIPELINE
 
@@ -27,6 +27,8 @@ MAX_POINTS: Final = 2_000
 MAX_PIPELINES: Final = 20
 MAX_PARTS: Final = 20_000
 """The points of a series times the outputs that each is made of."""
+
+_REVISION: Final = frozenset(("revision",))
 
 
 class Breakdown(StrEnum):
@@ -102,14 +104,14 @@ async def read_plan(access: Access, metric: Metric) -> MetricPlan:
     return MetricPlan(metric, await reach_metrics(metric, read_visible))
 
 
-async def find_visible(access: Access, pipelines: Sequence[str]) -> list[str]:
-    """Find the pipelines that the caller sees, each once; LimitExceeded for too many."""
+async def find_visible(access: Access, pipelines: Sequence[str]) -> dict[str, Pipeline]:
+    """Find the pipelines that the caller sees, with their revisions; LimitExceeded for too many."""
     ids = list(dict.fromkeys(pipelines))
     if len(ids) > MAX_PIPELINES:
         raise LimitExceeded("pipelines of a metric", MAX_PIPELINES, len(ids))
-    rows = await ResourceReader(PIPELINE, access).many(ids, projection=ACCESS_FIELDS)
+    rows = await ResourceReader(PIPELINE, access).many(ids, projection=_REVISION)
     pairs = zip(ids, rows, strict=True)
-    return [id for id, row in pairs if not isinstance(row, NotFound)]
+    return {id: row for id, row in pairs if not isinstance(row, NotFound)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,30 @@ async def test_a_metric_whose_pipeline_is_out_of_sight_tells_nothing_of_its_rows
         assert await next_answer(heard) == {"name": "renamed", "version": 2}
 
 
+async def test_a_metric_whose_pipeline_goes_out_of_sight_says_so_once(
+    any_store: Store,
+) -> None:
+    ask = Ask(any_store)
+    pipeline = await keep_energy(ask)
+    await ask.create_groups(TX)
+    metric = await make_metric(ask, "shared", kwh())
+    for kind, id in (("Metric", metric), ("Pipeline", pipeline)):
+        await ask.input(GRANTS[f"Grant{kind}"], id=id, group="/eu")
+    fleur = as_caller("fleur", "/eu/france=reader")
+    async with (
+        open_changes(any_store.table, 0.01) as changes,
+        subscribe(any_store, changes, metric, fleur, VALUES) as heard,
+    ):
+        assert await next_answer(heard) == {"name": "shared", "version": 1}
+        task = await start_next_answer(heard)
+        await ask.input(GRANTS["RevokePipeline"], id=pipeline, group="/eu")
+        assert await task == {"name": "shared", "version": 1}
+        task = await start_next_answer(heard)
+        await run_rows(ask, pipeline, meter(TX, "2025-01-01", 10))
+        await ask.input(UPDATE, id=metric, expectedVersion=1, name="renamed")
+        assert await task == {"name": "renamed", "version": 2}
+
+
 async def test_grants_to_groups_out_of_sight_are_no_events_of_anything_that_is_made_of_it(
     any_store: Store,
 ) -> None:
