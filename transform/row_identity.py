@@ -57,6 +57,13 @@ class RowReach(msgspec.Struct, frozen=True):
         """Whether all groups that rows may have are within reach."""
         return self.owner and all(self.below.values())
 
+    def topmost(self, owner: str) -> tuple[str, ...]:
+        """The groups whose rows may be written, and those below them, by the topmost of them."""
+        if self.owner:
+            return (owner,)
+        within = (group for group, may_write in self.below.items() if may_write)
+        return tuple(one for one in within if not self.includes(one.rpartition("/")[0]))
+
     def includes(self, group: str) -> bool:
         """Whether rows of the group may be written: the nearest group that is named says it."""
         while group:

@@ -85,6 +85,14 @@ def limit_rows(plan: TransformPlan, pipeline: Pipeline, caller: Caller) -> Trans
     return replace(plan, rows=replace(plan.rows, reach=reach))
 
 
+def note_row_groups(execution: Execution, plan: TransformPlan) -> Execution:
+    """The execution with the topmost groups whose rows its plan may write, if it keeps rows."""
+    if plan.rows is None:
+        return execution
+    groups = plan.rows.reach.topmost(plan.rows.owner)
+    return replace(execution, row_groups=tuple(map(GroupPath, groups)))
+
+
 async def require_reach(access: Access, pipeline: Pipeline, execution: Execution) -> None:
     """Refuse to start an execution that may write what the caller may not any more.
 
@@ -117,12 +125,6 @@ def _require_writer(caller: Caller, written: str, group: GroupPath) -> None:
 def _writes_more(pipeline: Pipeline) -> bool:
     """Whether executions write more than files."""
     return pipeline.transformer.rows is not None or pipeline.transformer.dataset is not None
-
-
-def keeps_rows_by_group(pipeline: Pipeline) -> bool:
-    """Whether the rows that the pipeline keeps belong to the groups that an output names."""
-    rows = pipeline.transformer.rows
-    return rows is not None and rows.group is not None
 
 
 async def require_full_view(access: Access, pins: Iterable[Pin]) -> None:

@@ -23,9 +23,9 @@ from penstock.datastore.errors import (
 )
 from penstock.datastore.executions.access import (
     closed_error,
-    keeps_rows_by_group,
     limit_rows,
     note_rights,
+    note_row_groups,
     require_open,
     require_run,
 )
@@ -133,8 +133,9 @@ class CreateExecutions:
                 reached, _ = await gather(
                     pin_plan(self.access, pipeline), require_enabled(self.access, pipeline.owner)
                 )
-                execution = self._new_execution(id, pipeline, wanted, reached.pins, upload_until)
                 plan = limit_rows(reached.plan, pipeline, self.access.caller)
+                execution = self._new_execution(id, pipeline, wanted, reached.pins, upload_until)
+                execution = note_row_groups(execution, plan)
                 await self._commit(pipeline, execution, plan, wanted, idempotency_key)
             except StaleRead:
                 continue
@@ -171,7 +172,7 @@ class CreateExecutions:
             output_format=wanted.output_format,
             started_by=self.access.caller.user_id if inline else None,
             owner=pipeline.owner,
-            rows_by_group=keeps_rows_by_group(pipeline),
+            rows_by_group=pipeline.transformer.rows is not None,
             writes_dataset=pipeline.transformer.dataset is not None,
             listed=True,
             upload_until=None if upload_until is None else iso_timestamp(upload_until),

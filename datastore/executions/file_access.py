@@ -1,23 +1,42 @@
 """The access to the files of an execution, and to what is told of the rows in them."""
 
+from typing import Final
+
 from penstock.datastore.errors import NotPermitted
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.roles import Caller, Role
 
+FILE_ACCESS_FIELDS: Final = (
+    "rows_by_group",
+    "row_groups",
+    "owner",
+    "created_by",
+    "granted_through",
+)
+"""The fields of an execution that decide on the access to its files."""
+
 
 def require_whole_files(caller: Caller, execution: Execution) -> None:
-    """Refuse the files of an execution, which hold rows of all groups, to whoever reads only some.
-
-    Its creator brought these rows.
-    """
+    """Refuse files with rows of all groups to whoever reads only some of these."""
     if not sees_whole_files(caller, execution):
         words = f"These hold rows of all groups, and need the role READER at {execution.owner}."
         raise NotPermitted(words)
 
 
 def sees_whole_files(caller: Caller, execution: Execution) -> bool:
-    """Whether a caller may read the files of an execution, and what is told of their rows."""
+    """Whether a caller may read the files of an execution, and what is told of their rows.
+
+    Its creator brought these rows, but may call with fewer roles than those that wrote them.
+    """
     owner = execution.owner
-    if not execution.rows_by_group or owner is None or execution.created_by == caller.user_id:
+    if not execution.rows_by_group or owner is None or caller.has_role(Role.READER, owner):
         return True
-    return caller.has_role(Role.READER, owner)
+    return execution.created_by == caller.user_id and _reads_what_it_wrote(caller, execution)
+
+
+def _reads_what_it_wrote(caller: Caller, execution: Execution) -> bool:
+    groups = execution.row_groups
+    if groups:
+        return all(caller.has_role(Role.READER, group) for group in groups)
+    # It wrote no row, or an earlier release did not note of which groups.
+    return groups is None or any(map(caller.sees, execution.granted_through))

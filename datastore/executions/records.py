@@ -98,10 +98,12 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     `read_as` says for people how its file was read: the encoding, and what separates the fields.
     `table_bytes` is the size of the CSV that was made of an input of another kind.
     `rows_commit` is the last commit that added its rows to those that the pipeline keeps, and
-    `rows_first` the first of them if there were several; `rows_by_group` says that these belong to
-    the groups that an output names. One that `writes_dataset` makes the next version of one;
-    `dataset_id` and `dataset_version` name what it made. `placed` is the claim that ended it, if
-    its files have a place of their own: that of a worker elsewhere, or not the first of a server.
+    `rows_first` the first of them if there were several; `rows_by_group` says that it keeps rows,
+    which belong to the groups that an output names, or to the owner, and `row_groups` are the
+    topmost groups whose rows it may write, None if an earlier release made it. One that
+    `writes_dataset` makes the next version of one; `dataset_id` and `dataset_version` name what it
+    made. `placed` is the claim that ended it, if its files have a place of their own: that of a
+    worker elsewhere, or not the first of a server.
     `granted_through` are the groups by whose grants its creator may run the pipeline, none if by a
     role at the owner group; `api_key` is the id of the key that created it. A retry by its creator
     notes both anew; executions of earlier releases have none. `rejections` are the commonest
@@ -157,6 +159,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     rows_first: int | None = None
     rows_commit: int | None = None
     rows_by_group: bool = False
+    row_groups: tuple[GroupPath, ...] | None = None
     writes_dataset: bool = False
     dataset_id: str | None = None
     dataset_version: int | None = None

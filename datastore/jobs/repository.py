@@ -17,7 +17,7 @@ from penstock.datastore.jobs.jobs import (
 )
 from penstock.datastore.jobs.rows import ending_updates
 from penstock.datastore.resources.changes import RowChanges
-from penstock.datastore.roles import GroupPath, ancestors, covers
+from penstock.datastore.roles import GroupPath, Role, ancestors, covers
 from penstock.datastore.table.items import read_or_report
 from penstock.datastore.table.layout import JOB, JOB_AT_GROUP, JOB_OF_GROUP, JOB_OF_USER
 from penstock.datastore.table.merged_pages import QueryRange, read_merged_page
@@ -37,7 +37,7 @@ _LISTED: Final = JOB_OF_USER.sk.prefix({})
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """The jobs that the caller may see: their own, and those about groups they may know."""
+    """The jobs that the caller may see: about groups they may know, or their own about none."""
 
     access: Access
 
@@ -96,12 +96,15 @@ class Jobs:
     async def cancel(self, id: str) -> Job:
         """End a job of the caller that is not over; what it has done stays.
 
-        Its worker stops within seconds. Raises NotFound, NotPermitted for the job of somebody else,
-        and IllegalState for a job that is over or that deletes a group.
+        Its worker stops within seconds. Raises NotFound, NotPermitted for the job of somebody else
+        or about a group to which the caller does not contribute, and IllegalState for a job that is
+        over or that deletes a group.
         """
         job = await self._one(id)
         if job.created_by != self.access.caller.user_id:
             raise NotPermitted("Only the user who requested a job can cancel it.")
+        if job.group is not None:
+            self.access.require_role(Role.CONTRIBUTOR, job.group)
         if job.kind is JobKind.DELETE_GROUP:
             words = "A group that is being deleted can no longer be used, so its deletion goes on."
             raise IllegalState(words, job.state.value.upper())
@@ -156,9 +159,9 @@ class Jobs:
 
     def _may_follow(self, job: Job) -> bool:
         caller = self.access.caller
-        if job.created_by == caller.user_id:
-            return True
-        return job.group is not None and caller.sees(job.group)
+        if job.group is None:
+            return job.created_by == caller.user_id
+        return caller.sees(job.group)
 
 
 def _listed_id(item: Attributes) -> str:

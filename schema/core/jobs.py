@@ -184,7 +184,8 @@ class JobQuery:
         graphql_type=Connection[Job],
         description=(
             "The jobs that the caller requested or, with `group`, those about the group and the "
-            "groups below it that the caller may know of; the newest first."
+            "groups below it; the newest first, without jobs about groups that the caller may not "
+            "know of."
         ),
     )
     @staticmethod
@@ -242,7 +243,8 @@ class JobMutation:
         graphql_type=CancelJobResult,
         description=(
             "Cancel a job of the caller that is not over. It ends within seconds, and what it has "
-            "done stays. The deletion of a group cannot be cancelled."
+            "done stays. A job about a group needs the role CONTRIBUTOR there. The deletion of a "
+            "group cannot be cancelled."
         ),
     )
     @staticmethod

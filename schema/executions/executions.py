@@ -8,6 +8,7 @@ from strawberry import UNSET
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions import records
 from penstock.datastore.executions.attempts import ExecutionAttempt as AttemptRecord
+from penstock.datastore.executions.file_access import FILE_ACCESS_FIELDS
 from penstock.datastore.executions.files import FileDownload as DownloadRecord
 from penstock.datastore.executions.files import FileKind
 from penstock.datastore.executions.rows import MAX_CODE_LENGTH
@@ -180,7 +181,7 @@ class Execution(Node):
         description="An explanation of the state, for people; null if there is none, and for a "
         "caller who may not read the files of the execution, which it may quote."
     )
-    @reads_attributes({"Execution": ("message", "rows_by_group", "owner", "created_by")})
+    @reads_attributes({"Execution": ("message", *FILE_ACCESS_FIELDS)})
     @staticmethod
     def state_message(execution: strawberry.Parent[records.Execution], info: Info) -> str | None:
         return executions.visible_message(info.context, execution)
@@ -198,7 +199,7 @@ class Execution(Node):
         "first, with their numbers of rows. Null before the end, for a caller who may not read the "
         "rejected rows, and for executions of earlier releases and of workers elsewhere."
     )
-    @reads_attributes({"Execution": ("rejections", "rows_by_group", "owner", "created_by")})
+    @reads_attributes({"Execution": ("rejections", *FILE_ACCESS_FIELDS)})
     @staticmethod
     def rejections(
         execution: strawberry.Parent[records.Execution], info: Info

@@ -86,9 +86,9 @@ async def test_the_job_of_a_group_is_listed_there_and_above_for_those_who_may_kn
     assert await faults(store.table) == []
 
 
-async def begin_load(store: Store, group: GroupPath) -> Job:
+async def begin_load(store: Store, group: GroupPath, user: Caller = SUPER) -> Job:
     """Begin a job about a group, which leaves the group as it is."""
-    access = store.open_session(SUPER).jobs.access
+    access = store.open_session(user).jobs.access
     job = new_job(access, JobKind.LOAD_DATASET, group=group)
     await commit(store.table, creation_writes(job))
     return job
@@ -162,6 +162,23 @@ async def test_only_its_user_cancels_an_import_and_only_before_its_end(store: St
     after = await contents(store.table)
     assert await store.open_session(ANN).jobs.cancel(job.id) == first
     assert await contents(store.table) == after
+
+
+async def test_a_user_who_calls_with_fewer_roles_neither_sees_nor_cancels_their_jobs(
+    store: Store,
+) -> None:
+    await plant(store)
+    contributor = Caller("ann", {USA: Role.CONTRIBUTOR})
+    job = await begin_load(store, USA, contributor)
+    before = await contents(store.table)
+    for roles, failure in (({USA: Role.READER}, NotPermitted), ({EU: Role.ADMIN}, NotFound)):
+        user = Caller("ann", roles)
+        with pytest.raises(failure):
+            await store.open_session(user).jobs.cancel(job.id)
+        assert await ids_of(store, user) == ([job.id] if USA in roles else [])
+    assert await contents(store.table) == before
+    ended = await store.open_session(contributor).jobs.cancel(job.id)
+    assert ended.state is JobState.CANCELLED
 
 
 async def test_the_worker_of_a_cancelled_job_stops_and_says_nothing_of_its_end(

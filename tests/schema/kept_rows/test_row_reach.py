@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import put_file
 from tests.schema.executions.test_executions import create_execution, read_record
@@ -124,6 +125,42 @@ async def test_the_files_of_an_execution_are_for_those_who_read_all_groups(ask: 
     await run(ask, id, TEXAN, ("t", 9, TX))
     (made,) = (await ask(FILES, {"id": id}, TEXAN)).value["executions"]["nodes"]
     assert [one["name"] for one in made["results"]["rows"]] == ["t"]
+
+
+async def assert_files_are_refused(ask: Ask, id: str, caller: Caller) -> None:
+    found = await ask(FILES, {"id": id}, caller)
+    (made,) = (found.data or {})["pipeline"]["executions"]["nodes"]
+    assert set(made.values()) == {None}
+    assert {one["extensions"]["code"] for one in found.errors} == {"FORBIDDEN"}
+    (told,) = (await ask(REJECTIONS, {"id": id}, caller)).value["executions"]["nodes"]
+    assert told == {"rejections": None}
+
+
+async def test_a_creator_who_calls_with_fewer_roles_does_not_read_the_files(ask: Ask) -> None:
+    id = await keep_numbers(ask)
+    await run(ask, id, as_caller("will", "/usa=contributor"), ("w", 1, TX), ("v", 2, CA))
+    for role in (f"{TX}=reader", f"{TX}=admin"):
+        await assert_files_are_refused(ask, id, as_caller("will", role))
+    await run(ask, id, as_caller("will", f"{TX}=contributor", f"{CA}=admin"), ("x", 1, CA))
+    await assert_files_are_refused(ask, id, as_caller("will", f"{TX}=contributor"))
+    for roles in (["/usa=reader"], [f"{TX}=reader", f"{CA}=reader"]):
+        (made,) = (await ask(FILES, {"id": id}, as_caller("will", *roles))).value["executions"][
+            "nodes"
+        ]
+        assert [one["name"] for one in made["results"]["rows"]] == ["x"]
+
+
+async def test_the_files_of_rows_without_a_group_are_for_those_who_read_the_owners(
+    ask: Ask,
+) -> None:
+    await ask.create_groups()
+    id = await ask.make("/usa", "Numbers", transformer=transformer())
+    await run(ask, id, ROOT, ("t", 1, TX))
+    assert await numbers(ask, id, READER) == {}
+    await assert_files_are_refused(ask, id, READER)
+    whole = as_caller("will", "/usa=reader")
+    (made,) = (await ask(FILES, {"id": id}, whole)).value["executions"]["nodes"]
+    assert len(made["results"]["rows"]) == len(await numbers(ask, id, whole)) == 1
 
 
 async def test_reasons_of_rejected_rows_are_told_to_those_who_may_read_them(ask: Ask) -> None:
