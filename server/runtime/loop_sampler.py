@@ -39,7 +39,7 @@ def sample_event_loop(note: NoteTime) -> Iterator[None]:
             note(request.caller, now - last)
         last = now
 
-    before = signal.signal(signal.SIGPROF, take_sample)
+    signal.signal(signal.SIGPROF, take_sample)
     # Calls of other threads to the system go on, also those of libraries that expect no signal.
     signal.siginterrupt(signal.SIGPROF, False)
     signal.setitimer(signal.ITIMER_PROF, SAMPLE_SECONDS, SAMPLE_SECONDS)
@@ -47,4 +47,5 @@ def sample_event_loop(note: NoteTime) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        # A last signal may be on its way to another thread, and would end the process by default.
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)

@@ -100,11 +100,11 @@ def test_what_goes_on_after_a_request_and_what_other_threads_do_is_nobodys() -> 
 
 
 def test_no_sample_is_taken_after_the_end_nor_from_another_thread() -> None:
-    samples, before = Samples(), signal.getsignal(signal.SIGPROF)
+    samples = Samples()
     with sample_event_loop(samples.note):
         pass
     assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
-    assert signal.getsignal(signal.SIGPROF) == before
+    assert signal.getsignal(signal.SIGPROF) == signal.SIG_IGN
 
     def sample() -> None:
         with sample_event_loop(samples.note):
