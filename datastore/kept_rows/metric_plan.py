@@ -53,9 +53,14 @@ class MetricPlan:
     reached: Mapping[str, Metric]
 
     @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metric and those below it."""
+        return (self.metric, *self.reached.values())
+
+    @property
     def inputs(self) -> int:
         """The number of inputs of all these metrics, which each value visits."""
-        return sum(len(one.inputs) for one in (self.metric, *self.reached.values()))
+        return sum(len(one.inputs) for one in self.metrics)
 
     def leaves(self) -> list[Leaf]:
         """List the outputs; raises LimitExceeded for too many of them."""

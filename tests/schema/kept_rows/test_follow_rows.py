@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
 
+import pytest
+
 from penstock.datastore.resources.changes import open_changes
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
@@ -110,28 +112,34 @@ async def test_a_metric_whose_pipeline_is_out_of_sight_tells_nothing_of_its_rows
         assert await next_answer(heard) == {"name": "renamed", "version": 2}
 
 
-async def test_a_metric_whose_pipeline_goes_out_of_sight_says_so_once(
-    any_store: Store,
+@pytest.mark.parametrize("hidden", ["Pipeline", "Metric"])
+async def test_what_a_metric_is_made_of_leaves_and_enters_sight_by_an_event(
+    hidden: str, any_store: Store
 ) -> None:
     ask = Ask(any_store)
     pipeline = await keep_energy(ask)
     await ask.create_groups(TX)
-    metric = await make_metric(ask, "shared", kwh())
-    for kind, id in (("Metric", metric), ("Pipeline", pipeline)):
+    inner = await make_metric(ask, "inner", kwh())
+    outer = await make_metric(ask, "outer", {"metric": "inner"})
+    made_of = {"Pipeline": pipeline, "Metric": inner}
+    for kind, id in (*made_of.items(), ("Metric", outer)):
         await ask.input(GRANTS[f"Grant{kind}"], id=id, group="/eu")
-    fleur = as_caller("fleur", "/eu/france=reader")
+    fleur, version = as_caller("fleur", "/eu/france=reader"), 1
     async with (
         open_changes(any_store.table, 0.01) as changes,
-        subscribe(any_store, changes, metric, fleur, VALUES) as heard,
+        subscribe(any_store, changes, outer, fleur, VALUES) as heard,
     ):
-        assert await next_answer(heard) == {"name": "shared", "version": 1}
-        task = await start_next_answer(heard)
-        await ask.input(GRANTS["RevokePipeline"], id=pipeline, group="/eu")
-        assert await task == {"name": "shared", "version": 1}
-        task = await start_next_answer(heard)
-        await run_rows(ask, pipeline, meter(TX, "2025-01-01", 10))
-        await ask.input(UPDATE, id=metric, expectedVersion=1, name="renamed")
-        assert await task == {"name": "renamed", "version": 2}
+        assert await next_answer(heard) == {"name": "outer", "version": version}
+        for change in ("Revoke", "Grant", "Revoke", "Grant"):
+            task = await start_next_answer(heard)
+            await ask.input(GRANTS[change + hidden], id=made_of[hidden], group="/eu")
+            assert await task == {"name": "outer", "version": version}
+            task = await start_next_answer(heard)
+            await run_rows(ask, pipeline, meter(TX, "2025-01-01", 10))
+            if change == "Revoke":
+                await ask.input(UPDATE, id=outer, expectedVersion=version, function="MAX")
+                version += 1
+            assert await task == {"name": "outer", "version": version}
 
 
 async def test_grants_to_groups_out_of_sight_are_no_events_of_anything_that_is_made_of_it(
