@@ -78,16 +78,15 @@ class LoopTimes:
 
     def __init__(self) -> None:
         self.unpaid = 0
-        self._noted: dict[str, float] = {}
-        self._left: dict[str, float] = {}
+        self._noted = OrderedDict[str, float]()
+        self._left = OrderedDict[str, float]()
 
     def note(self, caller: str, seconds: float) -> None:
         """Note a sample in which a caller held the event loop for this processor time.
 
         It may interrupt any other method.
         """
-        if len(self._noted) < MAX_CALLERS:
-            self._noted[caller] = self._noted.get(caller, 0.0) + seconds
+        _put_last(self._noted, caller, self._noted.get(caller, 0.0) + seconds)
 
     def begin_operation(self, caller: str) -> None:
         """Allow the time that every operation takes, also one that is refused."""
@@ -103,18 +102,22 @@ class LoopTimes:
         if seconds is None:
             return 0
         left = self._left.get(caller, FIRST_UNITS) - seconds / CPU_SECONDS
-        self._left[caller] = max(0.0, left)
+        _put_last(self._left, caller, max(0.0, left))
         owed = round(max(0.0, -left))
         self.unpaid += owed
         return owed
 
     def _allow(self, caller: str, units: int) -> None:
-        left = self._left.get(caller)
-        if left is None:
-            left = FIRST_UNITS
-            if len(self._left) >= MAX_CALLERS:
-                del self._left[next(iter(self._left))]
-        self._left[caller] = min(left + units, MOST_UNITS)
+        left = self._left.get(caller, FIRST_UNITS)
+        _put_last(self._left, caller, min(left + units, MOST_UNITS))
+
+
+def _put_last(amounts: OrderedDict[str, float], caller: str, amount: float) -> None:
+    """Set the amount of a caller, and forget the oldest if there are too many."""
+    amounts[caller] = amount
+    amounts.move_to_end(caller)
+    if len(amounts) > MAX_CALLERS:
+        amounts.popitem(last=False)
 
 
 class RateLimiter:

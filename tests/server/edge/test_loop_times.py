@@ -65,6 +65,18 @@ def test_the_callers_in_memory_are_bounded() -> None:
     assert len(times._left) == len(times._noted) == MAX_CALLERS
 
 
+def test_who_comes_after_very_many_callers_is_watched_and_who_came_last_is_remembered() -> None:
+    times = LoopTimes()
+    times.pay("ann", MOST_UNITS)
+    for number in range(MAX_CALLERS):
+        times.note(f"user {number}", SAMPLE)
+        times.pay(f"user {number}", 1)
+        times.begin_operation("ann")
+    times.note("late", (FIRST_UNITS + 7) * CPU_SECONDS)
+    times.note("ann", (MOST_UNITS + 7) * CPU_SECONDS)
+    assert (times.settle("late"), times.settle("ann")) == (7, 7)
+
+
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2_000)), max_size=40))
 def test_a_caller_owes_what_goes_beyond_twice_the_payments(steps: list[tuple[int, int]]) -> None:
     times, owed, used, allowed = LoopTimes(), 0, 0, FIRST_UNITS
