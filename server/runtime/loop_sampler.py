@@ -4,6 +4,7 @@ A signal of a timer of processor time interrupts the main thread in the context 
 there, and this context has the request. So a sample costs some microseconds, and all else nothing.
 """
 
+import asyncio
 import signal
 import threading
 import time
@@ -17,6 +18,18 @@ from penstock.server.connections.request_watcher import current_request
 SAMPLE_SECONDS: Final = 0.005
 
 NoteTime: TypeAlias = Callable[[str, float], None]
+
+
+def _find_caller() -> str | None:
+    """Return the user whose request holds the thread.
+
+    Only tasks are of a request. Callbacks of a connection run in the context in which it was
+    opened, and many callers share those to a store.
+    """
+    request = current_request.get()
+    if request is None or request.caller is None or asyncio.current_task() is None:
+        return None
+    return request.caller
 
 
 @contextmanager
@@ -34,9 +47,9 @@ def sample_event_loop(note: NoteTime) -> Iterator[None]:
     def take_sample(_number: int, _frame: FrameType | None) -> None:
         nonlocal last
         now = time.thread_time()
-        request = current_request.get()
-        if request is not None and request.caller is not None:
-            note(request.caller, now - last)
+        caller = _find_caller()
+        if caller is not None:
+            note(caller, now - last)
         last = now
 
     signal.signal(signal.SIGPROF, take_sample)

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 import threading
 import time
 from collections import Counter
@@ -97,6 +98,39 @@ def test_what_goes_on_after_a_request_and_what_other_threads_do_is_nobodys() -> 
         run(go_on())
     assert samples["ann"] == 0
     assert samples["bob"] < 0.1 + SLACK
+
+
+class ComputingProtocol(asyncio.Protocol):
+    """Computes for each piece of data that comes, and ends with the connection."""
+
+    def __init__(self) -> None:
+        self.ended = asyncio.get_running_loop().create_future()
+
+    def data_received(self, data: bytes) -> None:
+        compute(0.1)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.ended.set_result(None)
+
+
+def test_what_a_shared_connection_receives_is_not_its_openers() -> None:
+    samples = Samples()
+
+    async def receive() -> None:
+        serve("ann")
+        one, other = socket.socketpair()
+        loop = asyncio.get_running_loop()
+        _, protocol = await loop.create_connection(ComputingProtocol, sock=one)
+        other.send(b"a")
+        await asyncio.sleep(0)
+        other.close()
+        await protocol.ended
+        loop.call_soon(compute, 0.1)
+        await asyncio.sleep(0)
+
+    with sample_event_loop(samples.note):
+        run(receive())
+    assert samples["ann"] < SLACK
 
 
 def test_no_sample_is_taken_after_the_end_nor_from_another_thread() -> None:
