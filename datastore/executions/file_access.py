@@ -8,6 +8,7 @@ from penstock.datastore.roles import Caller, Role
 
 FILE_ACCESS_FIELDS: Final = (
     "rows_by_group",
+    "rows_commit",
     "row_groups",
     "owner",
     "created_by",
@@ -29,14 +30,17 @@ def sees_whole_files(caller: Caller, execution: Execution) -> bool:
     Its creator brought these rows, but may call with fewer roles than those that wrote them.
     """
     owner = execution.owner
-    if not execution.rows_by_group or owner is None or caller.has_role(Role.READER, owner):
+    # Earlier releases did not note that rows without a group are kept, but their commit.
+    keeps_rows = execution.rows_by_group or execution.rows_commit is not None
+    if not keeps_rows or owner is None or caller.has_role(Role.READER, owner):
         return True
     return execution.created_by == caller.user_id and _reads_what_it_wrote(caller, execution)
 
 
 def _reads_what_it_wrote(caller: Caller, execution: Execution) -> bool:
     groups = execution.row_groups
-    if groups:
-        return all(caller.has_role(Role.READER, group) for group in groups)
-    # It wrote no row, or an earlier release did not note of which groups.
-    return groups is None or any(map(caller.sees, execution.granted_through))
+    if groups is None:
+        return False
+    if not groups:
+        return any(map(caller.sees, execution.granted_through))
+    return all(caller.has_role(Role.READER, group) for group in groups)

@@ -77,3 +77,9 @@ async def unlist_execution(table: Table, execution: Execution, *without: str) ->
         key=key_of_execution(execution.id), remove=("listed", *without), condition=Exists()
     )
     await table.transact([plain, *map(Delete, list_items(execution))])
+
+
+async def forget_row_groups(table: Table, execution: Execution, *names: str) -> None:
+    """Remove what an execution notes of the rows that it keeps, as earlier releases did not."""
+    key = key_of_execution(execution.id)
+    await table.transact([Update(key=key, remove=("rowGroups", *names), condition=Exists())])

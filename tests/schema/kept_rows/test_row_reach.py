@@ -12,6 +12,7 @@ from tests.schema.executions.test_executions import create_execution, read_recor
 from tests.schema.kept_rows.energy import WITHDRAW, list_rows
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import ROOT, Ask, as_caller
+from tests.support.old_rows import forget_row_groups
 
 TX, CA = "/usa/tx", "/usa/ca"
 READER = as_caller("ron", f"{TX}=reader")
@@ -161,6 +162,23 @@ async def test_the_files_of_rows_without_a_group_are_for_those_who_read_the_owne
     whole = as_caller("will", "/usa=reader")
     (made,) = (await ask(FILES, {"id": id}, whole)).value["executions"]["nodes"]
     assert len(made["results"]["rows"]) == len(await numbers(ask, id, whole)) == 1
+
+
+async def test_files_of_earlier_releases_are_for_those_who_read_the_rows_of_the_owner(
+    ask: Ask,
+) -> None:
+    grouped = await keep_numbers(ask)
+    made = await run(ask, grouped, TEXAN, ("t", 9, TX))
+    await forget_row_groups(ask.store.table, await read_record(ask.store, made["id"]))
+    plain = await ask.make("/usa", "Plain", transformer=transformer())
+    kept = await run(ask, plain, ROOT, ("t", 1, TX))
+    record = await read_record(ask.store, kept["id"])
+    await forget_row_groups(ask.store.table, record, "rowsByGroup")
+    for id, caller in ((grouped, TEXAN), (plain, READER)):
+        await assert_files_are_refused(ask, id, caller)
+        whole = as_caller("will", "/usa=reader")
+        (told,) = (await ask(FILES, {"id": id}, whole)).value["executions"]["nodes"]
+        assert [one["name"] for one in told["results"]["rows"]] == ["t"]
 
 
 async def test_reasons_of_rejected_rows_are_told_to_those_who_may_read_them(ask: Ask) -> None:
