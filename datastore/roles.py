@@ -10,6 +10,7 @@ from penstock.datastore.text import (
     character_problem,
     comparison_form,
     escape,
+    invisible_character_problem,
     normalisation_problem,
 )
 
@@ -42,6 +43,16 @@ def parse_group_path(text: str) -> GroupPath:
         raise BadArgument(f"The group path {text!r} does not start with '/'.")
     _check_names(text, names)
     return GroupPath("/" + "/".join(names))
+
+
+def new_path_problem(path: GroupPath) -> str | None:
+    """Describe what no new path has: an invisible character, or a name of dots alone.
+
+    Browsers take such a name for the group itself or the one above.
+    """
+    if path != ROOT and not all(name.strip(".") for name in path[1:].split("/")):
+        return "has a name of dots alone"
+    return invisible_character_problem(path)
 
 
 def _check_names(text: str, names: Sequence[str]) -> None:

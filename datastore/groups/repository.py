@@ -26,13 +26,21 @@ from penstock.datastore.groups.rows import (
 from penstock.datastore.groups.states import find_disabled, require_enabled
 from penstock.datastore.history.rows import Action, entry_about, group_writes
 from penstock.datastore.records import Group, GroupCounts, GroupState, Tag
-from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
+from penstock.datastore.roles import (
+    ROOT,
+    GroupPath,
+    Role,
+    ancestors,
+    covers,
+    new_path_problem,
+    parent,
+)
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import attributes_of, load, read_or_report, read_rows
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Item, Missing, Put, Query, Range
-from penstock.datastore.text import invisible_character_problem, unescape
+from penstock.datastore.text import unescape
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class Groups:
         if path == ROOT:
             raise _path_taken(path)
         self.access.require_role(Role.ADMIN, path)
-        if message := invisible_character_problem(path) or _dots_problem(path):
+        if message := new_path_problem(path):
             raise Invalid([FieldProblem(["path"], message)])
         GroupContent(name=name, description=description, tags=tags).check()
         above = parent(path) or ROOT
@@ -214,11 +222,6 @@ def _read_group(path: GroupPath, item: Attributes | None) -> Group | NotFound:
 def _item(group: Group) -> Item:
     attributes = {name: value for name, value in attributes_of(group).items() if name != "path"}
     return {**GROUP.item(parent=_parent_or_root(group.path), group=group.path), **attributes}
-
-
-def _dots_problem(path: GroupPath) -> str | None:
-    """Describe a last name of dots alone, which browsers take for a group above."""
-    return None if path.rpartition("/")[2].strip(".") else "ends with a name of dots alone"
 
 
 def _path_taken(path: GroupPath) -> NameTaken:

@@ -10,8 +10,7 @@ import msgspec
 from cachetools import LRUCache
 
 from penstock.datastore.errors import BadArgument
-from penstock.datastore.roles import parse_group_path
-from penstock.datastore.text import invisible_character_problem
+from penstock.datastore.roles import new_path_problem, parse_group_path
 from penstock.formula.core.datasets import KeyedRows
 from penstock.transform.plan import TransformPlan
 from penstock.transform.program import Program
@@ -54,6 +53,6 @@ def _parse_group(text: str) -> str:
         path = parse_group_path(text)
     except BadArgument as error:
         raise ValueError(error.message) from None
-    if problem := invisible_character_problem(path):
+    if problem := new_path_problem(path):
         raise ValueError(f"The group path {problem}.")
     return path

@@ -82,7 +82,7 @@ async def test_no_group_is_called_by_dots_alone(name: str, store: Store) -> None
     with pytest.raises(Invalid) as refused:
         await session.groups.create(GroupPath(f"/usa/{name}"), "Dots")
     (problem,) = refused.value.problems
-    assert (problem.path, problem.message) == (["path"], "ends with a name of dots alone")
+    assert (problem.path, problem.message) == (["path"], "has a name of dots alone")
     assert await contents(store.table) == before
     assert (await session.groups.create(GroupPath(f"/usa/a{name}"), "More")).name == "More"
 

@@ -64,6 +64,14 @@ async def test_a_row_of_a_group_out_of_reach_is_rejected(ask: Ask) -> None:
     assert await numbers(ask, id) == {**ALL, "z": ("9", TX), "w": ("9", TX)}
 
 
+async def test_a_row_of_a_group_whose_path_no_new_group_may_have_is_rejected(ask: Ask) -> None:
+    id = await keep_numbers(ask)
+    paths = (f"{TX}/..", f"{TX}/./{CA}", "/usa/\u202ex")
+    made = await run(ask, id, ROOT, *((f"n{n}", 1, path) for n, path in enumerate(paths)))
+    assert {one["column"] for one in made["results"]["problems"]} == {"at"}
+    assert (len(made["results"]["problems"]), await numbers(ask, id)) == (3, ALL)
+
+
 async def test_a_row_of_a_group_out_of_reach_is_not_replaced(ask: Ask) -> None:
     id = await keep_numbers(ask)
     for name in ("c", "u"):
