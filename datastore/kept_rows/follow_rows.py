@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from penstock.datastore.access.access import Access
@@ -78,7 +77,7 @@ class FollowRows:
             if (states, commits) != shown:
                 shown = states, commits
                 yield metric
-            await self._wait(revisions, commits, hidden)
+            await self._wait(revisions | hidden, commits)
             (metric,) = await reading.many([id])
 
     async def _hidden_revisions(
@@ -100,20 +99,10 @@ class FollowRows:
             return None
         return {key: revision_of(row) for key, row in rows.items()}
 
-    async def _wait(
-        self,
-        revisions: Mapping[Key, int],
-        commits: Mapping[Key, int],
-        hidden: Mapping[Key, int] = MappingProxyType({}),
-    ) -> None:
-        """Wait until a row of a resource or the head of some rows is another one; pay for that.
-
-        What is `hidden` from the caller costs nothing.
-        """
+    async def _wait(self, revisions: Mapping[Key, int], commits: Mapping[Key, int]) -> None:
+        """Wait until a row of a resource or the head of some rows is another one; pay for that."""
         arrived, work = asyncio.Event(), self.access.work
         with ExitStack() as stack:
-            for key, revision in hidden.items():
-                stack.enter_context(self.changes.watch(key, revision, arrived))
             for key, revision in revisions.items():
                 stack.enter_context(self.changes.watch(key, revision, arrived, revision_of, work))
             for key, count in commits.items():
