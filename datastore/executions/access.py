@@ -99,7 +99,7 @@ async def require_reach(access: Access, pipeline: Pipeline, execution: Execution
     Its plan was pinned with the roles that its creator had then. Rows that are kept belong to
     groups, and so does a dataset.
     """
-    if not (_writes_more(pipeline) or execution.rows_by_group or execution.writes_dataset):
+    if not (_writes_more(pipeline) or execution.keeps_rows or execution.writes_dataset):
         return
     plan = await find_plan(access.table, execution.id)
     if plan is not None and plan.sink is not None:

@@ -172,7 +172,7 @@ class CreateExecutions:
             output_format=wanted.output_format,
             started_by=self.access.caller.user_id if inline else None,
             owner=pipeline.owner,
-            rows_by_group=pipeline.transformer.rows is not None,
+            keeps_rows=pipeline.transformer.rows is not None,
             writes_dataset=pipeline.transformer.dataset is not None,
             listed=True,
             upload_until=None if upload_until is None else iso_timestamp(upload_until),

@@ -7,7 +7,7 @@ from penstock.datastore.executions.records import Execution
 from penstock.datastore.roles import Caller, Role
 
 FILE_ACCESS_FIELDS: Final = (
-    "rows_by_group",
+    "keeps_rows",
     "rows_commit",
     "row_groups",
     "owner",
@@ -31,8 +31,8 @@ def sees_whole_files(caller: Caller, execution: Execution) -> bool:
     """
     owner = execution.owner
     # Earlier releases did not note that rows without a group are kept, but their commit.
-    keeps_rows = execution.rows_by_group or execution.rows_commit is not None
-    if not keeps_rows or owner is None or caller.has_role(Role.READER, owner):
+    may_keep = execution.keeps_rows or execution.rows_commit is not None
+    if not may_keep or owner is None or caller.has_role(Role.READER, owner):
         return True
     return execution.created_by == caller.user_id and _reads_what_it_wrote(caller, execution)
 

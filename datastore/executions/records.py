@@ -98,8 +98,8 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     `read_as` says for people how its file was read: the encoding, and what separates the fields.
     `table_bytes` is the size of the CSV that was made of an input of another kind.
     `rows_commit` is the last commit that added its rows to those that the pipeline keeps, and
-    `rows_first` the first of them if there were several; `rows_by_group` says that it keeps rows,
-    which belong to the groups that an output names, or to the owner, and `row_groups` are the
+    `rows_first` the first of them if there were several; `keeps_rows` says that there may be
+    some, which belong to the groups that an output names, or to the owner, and `row_groups` are the
     topmost groups whose rows it may write, None if an earlier release made it. One that
     `writes_dataset` makes the next version of one; `dataset_id` and `dataset_version` name what it
     made. `placed` is the claim that ended it, if its files have a place of their own: that of a
@@ -158,7 +158,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     listed: bool = False
     rows_first: int | None = None
     rows_commit: int | None = None
-    rows_by_group: bool = False
+    keeps_rows: bool = msgspec.field(default=False, name="rowsByGroup")
     row_groups: tuple[GroupPath, ...] | None = None
     writes_dataset: bool = False
     dataset_id: str | None = None
