@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from penstock.server.commands.sif.export_files import SifExport
 from penstock.server.commands.sif.pipelines import SifPipeline
 from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.transform.header import describe_malformed
 
 VALUE_TABLES: Final = (
     *("ActivityNumberValue", "ActivityStringValue"),
@@ -136,18 +137,30 @@ class ActivityRow(NamedTuple):
 
 def _read_batches(path: Path, fields: tuple[str, ...]) -> Iterator[list[list[str | None]]]:
     """Yield rows of a CSV file with headings, some at a time; an empty field is null."""
+    batch: list[list[str | None]] = []
+    for row in _read_rows(path, fields):
+        batch.append([row[field] or None for field in fields])
+        if len(batch) >= BATCH:
+            yield batch
+            batch = []
+    yield batch
+
+
+def _read_rows(path: Path, fields: tuple[str, ...]) -> Iterator[dict[str, str | None]]:
+    """Yield the rows by their headings; raises CommandFailed for a file without these fields."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, strict=True)
-        if missing := [one for one in fields if one not in (reader.fieldnames or ())]:
-            words = f"{path} lacks the columns {', '.join(missing)}."
-            raise CommandFailed(words, code=ExitCode.USAGE)
-        batch: list[list[str | None]] = []
-        for row in reader:
-            batch.append([row[field] or None for field in fields])
-            if len(batch) >= BATCH:
-                yield batch
-                batch = []
-        yield batch
+        try:
+            if missing := [one for one in fields if one not in (reader.fieldnames or ())]:
+                words = f"{path} lacks the columns {', '.join(missing)}."
+                raise CommandFailed(words, code=ExitCode.USAGE)
+            yield from reader
+        except UnicodeDecodeError:
+            raise CommandFailed(f"{path} is no UTF-8.", code=ExitCode.USAGE) from None
+        except csv.Error as error:
+            place = f"{path}, behind line {reader.line_num}"
+            words = f"{place}: {describe_malformed(error)}."
+            raise CommandFailed(words, code=ExitCode.USAGE) from None
 
 
 def _text(value: str | None, type: str) -> str:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,26 @@ def test_values_are_rows_of_the_executions_that_wrote_them(tmp_path: Path) -> No
 )
 def test_a_time_of_postgresql_is_in_utc(text: str, expected: str) -> None:
     assert milliseconds(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("broken", "found"),
+    [
+        (b'a,"b"c\n', ", behind line 2: a closing quote is followed by no separator."),
+        (b'"a', ", behind line 2: a quote is never closed."),
+        (b"\xff", " is no UTF-8."),
+        (b"a" * 131_073, ", behind line 2: a field has more than 131072 characters."),
+    ],
+)
+def test_a_table_of_values_that_is_no_csv_is_named_with_what_it_lacks(
+    broken: bytes, found: str, tmp_path: Path
+) -> None:
+    export = tmp_path / "export"
+    shutil.copytree(SAMPLE, export)
+    table = export / "activities" / "Activity.csv"
+    table.write_bytes(b"".join(table.read_bytes().splitlines(keepends=True)[:2]) + broken)
+    values = SifValues(tmp_path / "values.db")
+    with pytest.raises(CommandFailed) as failure:
+        values.load(SifExport(export))
+    values.close()
+    assert failure.value.lines == (f"{table}{found}",)
