@@ -5,10 +5,11 @@ a store waits for some turns of the loop, by chance.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -106,6 +107,7 @@ class Bursts:
     watch: Watch
     total: int = 0
     sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    workers: Iterator[int] = field(default_factory=count)
 
     async def run(self, burst: Sequence[Step]) -> None:
         # Also a deletion is behind what was accepted before, and expired samples are gone.
@@ -149,7 +151,8 @@ class Bursts:
         end = self.watch.time.replace(minute=step.minute, second=30)
         span = TimeSpan(end=end) if step.names < 3 else TimeSpan()
         await self.store.open_session(SUPER).sample_deletions.begin(of, span)
-        await self.store.run_jobs("w")
+        # Workers of one name would both hold the lease of a job.
+        await self.store.run_jobs(f"w{next(self.workers)}")
 
     async def check(self) -> None:
         """Compare latest samples of all cars with a scan, and each sample that was accepted."""
