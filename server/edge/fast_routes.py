@@ -1,15 +1,18 @@
 """The application with a direct way to the path of GraphQL, past the routing."""
 
+from asyncio import CancelledError
 from collections.abc import Sequence
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from penstock.datastore.periodic import is_cancelled
 from penstock.server.core.headers import request_headers
 from penstock.server.edge.request import current_scope, route_path
+from penstock.server.edge.response import stopping_problem
 
 
 def _lacks_host(scope: Scope) -> bool:
@@ -83,7 +86,25 @@ class FastRouteApp(Starlette):
         ):
             await self._direct(scope, receive, send)
         else:
-            await super().__call__(scope, receive, send)
+            await self._route(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Route a request; one that a stopping server cancels before its answer is told so."""
+        has_begun = False
+
+        async def note_begin(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await super().__call__(scope, receive, note_begin)
+        except CancelledError:
+            if scope["type"] != "http" or has_begun or not is_cancelled():
+                raise
+            problem = stopping_problem()
+            answer = PlainTextResponse(str(problem), problem.status, problem.headers)
+            await answer(scope, receive, send)
 
 
 def _opens_page(scope: Scope) -> bool:

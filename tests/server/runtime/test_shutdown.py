@@ -35,6 +35,7 @@ class SlowRequest:
     """A request with only its first half sent."""
 
     def __init__(self, server: Server, token: str) -> None:
+        self.token = token
         where = urlsplit(server.url)
         self._address = (where.hostname, where.port)
         self._socket = socket.create_connection(self._address, timeout=HUNG_SECONDS)
@@ -98,6 +99,43 @@ def test_a_request_that_has_begun_is_answered_before_the_server_ends(tmp_path: P
         status, _, body = request.answer()
         assert (status, body) == (200, {"data": {"viewer": {"userId": "ann"}}})
         assert server.process.wait(HUNG_SECONDS) == 0
+
+
+UPLOAD = """mutation { createAudioUpload(input: {fileName: "a.mp3", contentType: "audio/mpeg"}) {
+  ...on CreateAudioUploadPayload { form { url fields { name value } } } } }"""
+
+
+def begin_upload(server: Server, token: str) -> socket.socket:
+    """Take a form for a file, and send the beginning of the file by it."""
+    headers = {"authorization": f"Bearer {token}"}
+    with httpx.Client(timeout=HUNG_SECONDS, trust_env=False, headers=headers) as http:
+        answer = http.post(f"{server.url}/graphql", json={"query": UPLOAD}).json()
+    form = answer["data"]["createAudioUpload"]["form"]
+    part = '--b\r\ncontent-disposition: form-data; name="{}"{}\r\n\r\n'
+    fields = [f"{part.format(one['name'], '')}{one['value']}\r\n" for one in form["fields"]]
+    where = urlsplit(form["url"])
+    head = (
+        f"POST {where.path} HTTP/1.1\r\nhost: {where.netloc}\r\ncontent-length: 100000\r\n"
+        "content-type: multipart/form-data; boundary=b\r\n\r\n"
+    )
+    opened = socket.create_connection((where.hostname, where.port), timeout=HUNG_SECONDS)
+    file = part.format("file", '; filename="a.mp3"')
+    opened.sendall("".join([head, *fields, file, "ID3"]).encode())
+    return opened
+
+
+def test_an_upload_that_takes_too_long_is_told_to_come_again(tmp_path: Path) -> None:
+    brief = {"PENSTOCK_SHUTDOWN_SECONDS": "1"}
+    with slow_request(tmp_path, **PATIENT | brief) as (server, request):
+        with begin_upload(server, request.token) as upload, HTTPResponse(upload) as response:
+            partial = tmp_path / "data" / "files"
+            wait_until(lambda: any(path.is_file() for path in partial.rglob("*")))
+            server.process.send_signal(SIGTERM)
+            response.begin()
+            assert (response.status, response.read()) == (503, b"The server is stopping.")
+            assert response.getheader("retry-after") == "1"
+        assert server.process.wait(HUNG_SECONDS) == 0
+    assert "Traceback" not in (tmp_path / "log").read_text()
 
 
 def test_a_request_that_takes_too_long_is_told_to_come_again(tmp_path: Path) -> None:
