@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from penstock.server.commands.client.listings import put_in_line
+
 KINDS = ("group", "dataset", "calculation", "pipeline", "row", "metric")
 
 
@@ -35,7 +37,7 @@ class SifReport:
         ]
         if self.left:
             lines += ["", "Left out, or taken in another form:"]
-        lines += [f"  {one.kind} {one.name}: {one.reason}" for one in self.left]
+        lines += [put_in_line(f"  {one.kind} {one.name}: {one.reason}") for one in self.left]
         return "\n".join(lines)
 
     def data(self) -> dict[str, object]:

@@ -10,6 +10,7 @@ import pytest
 
 from penstock.server.commands.sif.export_files import SifExport
 from penstock.server.commands.sif.pipelines import for_owner, read_pipeline
+from penstock.server.commands.sif.report import SifReport
 from penstock.server.commands.sif.resources import (
     NotTakable,
     calculation_input,
@@ -246,3 +247,10 @@ def test_a_table_of_values_that_is_no_csv_is_named_with_what_it_lacks(
         values.load(SifExport(export))
     values.close()
     assert failure.value.lines == (f"{table}{found}",)
+
+
+def test_a_name_of_several_lines_is_one_line_of_the_report() -> None:
+    report = SifReport()
+    report.leave("group", "a\nDone: b", "it is\r\nthere")
+    *_, last = report.text(is_dry=False).split("Left out, or taken in another form:\n")
+    assert last.splitlines() == ["  group a Done: b: it is there"]
