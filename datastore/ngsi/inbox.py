@@ -59,7 +59,10 @@ class RefusedEntity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IntakeResult:
-    """The result of a notification: the number of events to store, none if it is a repetition."""
+    """The result of a notification: the number of events to store, and what was refused.
+
+    One that is `repeated` has the result of the first time.
+    """
 
     events: int
     refused: tuple[RefusedEntity, ...] = ()
@@ -265,7 +268,5 @@ class Inbox:
 
 
 def _intake_result(found: RoutedEntities) -> IntakeResult:
-    if found.repeated:
-        return IntakeResult(0, repeated=True)
     refused = (RefusedEntity(position, dead.reason) for position, dead in found.dead.items())
-    return IntakeResult(len(found.events), tuple(refused))
+    return IntakeResult(len(found.events), tuple(refused), found.repeated)

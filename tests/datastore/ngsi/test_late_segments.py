@@ -127,7 +127,7 @@ async def test_a_segment_that_was_committed_late_is_stored_by_any_server(world: 
     assert await sweep_segments(servers.sweeper()) == 0
     async with servers.open() as sink:
         await store_all(sink)
-        assert await accept(sink, "car3", correlator="late") == IntakeResult(0, repeated=True)
+        assert await accept(sink, "car3", correlator="late") == IntakeResult(1, repeated=True)
         counts = await world.recount()
     assert counts == IngestCounts(received=4, persisted=3, duplicates=1, items=6)
     assert await servers.open_segments() == []
@@ -266,7 +266,7 @@ async def test_a_commit_whose_answer_was_lost_is_stored_by_the_same_process(
         with pytest.raises(Unavailable):
             await accept(sink, "car2", correlator="c")
         assert (await world.counts()).pending == 1
-        assert await accept(sink, "car2", correlator="c") == IntakeResult(0, repeated=True)
+        assert await accept(sink, "car2", correlator="c") == IntakeResult(1, repeated=True)
         await accept(sink, "car3")
         servers.end_leases()
         await sink.loader.drain()

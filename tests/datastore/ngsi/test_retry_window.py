@@ -16,7 +16,7 @@ from tests.datastore.ngsi.test_sink import accept
 from tests.support.sample_resources import Watch, on_sqlite, without_moto
 
 WINDOW = QUICK.retry_window
-NEW, REPEATED = IntakeResult(1), IntakeResult(0, repeated=True)
+NEW, REPEATED = IntakeResult(1), IntakeResult(1, repeated=True)
 
 
 @without_moto

@@ -175,6 +175,21 @@ async def test_nothing_but_poison_is_refused_and_kept_as_a_letter(notified: Noti
     assert await notified.world.recount() == IngestCounts(received=1, dead_lettered=1)
 
 
+@pytest.mark.parametrize(
+    ("entities", "status", "accepted"), [([{}], 400, 0), ([{}, car("car1")], 200, 1)]
+)
+async def test_what_was_refused_is_told_again_to_who_sends_it_again(
+    entities: list[Any], status: int, accepted: int, notified: NotifyClient
+) -> None:
+    for _ in range(2):
+        answer = await notified.send({"data": entities}, fiware_correlator="c")
+        assert (answer.status_code, answer.json()["accepted"]) == (status, accepted)
+        assert [one["extensions"]["index"] for one in answer.json()["errors"]] == [0]
+    counts = await notified.world.recount()
+    assert (counts.dead_lettered, counts.persisted) == (1, accepted)
+    assert counts.duplicates == len(entities)
+
+
 async def test_a_queued_notification_is_answered_202(table: Table, tmp_path: Path) -> None:
     async with open_notify_client(table, tmp_path, replace(QUICK, ack=Ack.QUEUED)) as notified:
         answer = await notified.send()
