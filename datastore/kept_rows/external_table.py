@@ -130,24 +130,27 @@ def _view(
     quote = quote_name if engine is ExternalEngine.ATHENA else dialect.quote
     shown = ", ".join(map(quote, columns))
     listed = ",\n      ".join(_listed_files(parts))
-    number, withdrawn, listed_only = "commit_number", "withdrawn", ""
+    # No output has a name that begins with an underline.
+    own = ("_is_withdrawn", "_place", "_file_name", "_listed_file", "_listed_commit", "_leaves")
+    is_withdrawn, place, file_name, listed_file, listed_commit, leaves = map(quote, own)
+    number, withdrawn, listed_only = listed_commit, leaves, ""
     if any(part.merged for part in parts):  # whose rows have their own
-        number = f"coalesce({quote(COMMIT)}, commit_number)"
-        withdrawn = f"coalesce({quote(WITHDRAWN)}, withdrawn)"
+        number = f"coalesce({quote(COMMIT)}, {listed_commit})"
+        withdrawn = f"coalesce({quote(WITHDRAWN)}, {leaves})"
         # Some commits of a merged file may have left, and others come while the list was read.
         listed_only = f"\n  WHERE {number} BETWEEN {parts[0].commit} AND {parts[-1].commit}"
     return f"""CREATE OR REPLACE VIEW {quote(name + "_latest")} AS
 SELECT {shown}
 FROM (
-  SELECT {shown}, {withdrawn} AS is_withdrawn, row_number() OVER (
-      PARTITION BY {quote(KEY)} ORDER BY {number} DESC) AS place
-  FROM (SELECT *, {dialect.file_name} AS file_name FROM {quote(name)}) files
+  SELECT {shown}, {withdrawn} AS {is_withdrawn}, row_number() OVER (
+      PARTITION BY {quote(KEY)} ORDER BY {number} DESC) AS {place}
+  FROM (SELECT *, {dialect.file_name} AS {file_name} FROM {quote(name)}) files
   JOIN (VALUES
       {listed}
-    ) AS commits (part_file, commit_number, withdrawn)
-    ON part_file = file_name{listed_only}
+    ) AS commits ({listed_file}, {listed_commit}, {leaves})
+    ON {listed_file} = {file_name}{listed_only}
 ) versions
-WHERE place = 1 AND NOT is_withdrawn"""
+WHERE {place} = 1 AND NOT {is_withdrawn}"""
 
 
 def _listed_files(parts: Sequence[RowsPart]) -> list[str]:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from penstock.datastore.kept_rows.external_table import ExternalEngine, write_statements
 from penstock.datastore.kept_rows.part_files import copy_parts
 from penstock.datastore.kept_rows.part_list import read_parts
 from penstock.datastore.kept_rows.records import RowsPart
-from penstock.datastore.records import Pipeline
+from penstock.datastore.records import Pipeline, ValueType
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import ANN
 from tests.datastore.kept_rows.plants import read_kwh, run_file
@@ -43,6 +44,36 @@ async def test_duckdb_reads_the_rows_that_stand_from_the_files(
     assert sorted(dict(found)) == ["Bend", "Selma"]
 
 
+OUTPUTS = (
+    *("is_withdrawn", "place", "file_name", "part_file", "commit_number", "withdrawn"),
+    *("commits", "files", "versions", "plants", "filename"),
+)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("value", ["1", "2", "true", "false", "a.parquet"])
+def test_no_output_is_taken_for_a_column_of_the_statements(
+    output: str, value: str, tmp_path: Path
+) -> None:
+    parts = [
+        replace(PART, commit=n, file=f"p/{n}.parquet", types={output: ValueType.STRING})
+        for n in (1, 2)
+    ]
+    folder = tmp_path / "results/pipeline=p"
+    folder.mkdir(parents=True)
+    with duckdb.connect(":memory:") as connection:
+        for n in (1, 2):
+            connection.execute(
+                f"""COPY (SELECT '{value}' AS "{output}", 'k' AS _key, now()::TIMESTAMP AS _time,
+                '/usa' AS _group, 'e{n}' AS _execution, 1 AS _row, 1 AS _version)
+                TO '{folder}/{n}.parquet' (FORMAT parquet)"""
+            )
+        sql = write_statements(ExternalEngine.DUCKDB, "plants", str(tmp_path), "p", parts)
+        connection.execute(sql)
+        found = connection.execute("SELECT * FROM plants_latest").fetchall()
+    assert [(row[0], row[4]) for row in found] == [(value, "e2")]
+
+
 @pytest.mark.parametrize(
     ("engine", "folder"),
     [
@@ -63,7 +94,7 @@ def test_a_folder_of_any_name_is_a_literal_of_each_engine(
     [
         (ExternalEngine.ATHENA, "CREATE EXTERNAL TABLE `plants` (", 'FROM "plants") files'),
         (ExternalEngine.TRINO, 'CREATE TABLE "plants" (', 'FROM "plants") files'),
-        (ExternalEngine.SPARK, "USING PARQUET", "_metadata.file_name AS file_name"),
+        (ExternalEngine.SPARK, "USING PARQUET", "_metadata.file_name AS `_file_name`"),
     ],
 )
 async def test_each_engine_gets_a_table_and_a_view_in_its_own_words(
