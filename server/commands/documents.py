@@ -24,7 +24,7 @@ from penstock.datastore.unreadable_json import JSON_ERRORS
 from penstock.schema import schema
 from penstock.schema.engine.documents import DocumentCache
 from penstock.server.app_options import limits_of
-from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode, put_in_line
 from penstock.server.settings.invalid_settings import PREFIX
 from penstock.server.settings.settings import Settings
 
@@ -200,7 +200,8 @@ def _output(
     is_current: bool = True,
 ) -> CommandOutput:
     places = {one.id: one.path for one in found}
-    lines = [f"+ {id[:12]}  {places[id]}" for id in added] + [f"- {id[:12]}" for id in removed]
+    lines = [put_in_line(f"+ {id[:12]}  {places[id]}") for id in added]
+    lines += [f"- {id[:12]}" for id in removed]
     documents = say_count(len(found), "document")
     counts = f"{documents}, {len(added)} {mood}added, {len(removed)} {mood}removed"
     data = {"list": str(output), "documents": len(found), "added": added, "removed": removed}

@@ -27,11 +27,17 @@ They are the content of a class of a regular expression.
 """
 
 _CONTROL: Final = re.compile(f"[{CONTROLS}]")
+_BREAKS: Final = re.compile(r"[\t\n\v\f\r]+")
 
 
 def shown_on_terminal(text: str) -> str:
     """Return the text with `?` for each character by which it could command a terminal."""
     return _CONTROL.sub("?", text)
+
+
+def put_in_line(text: str) -> str:
+    """Return a text with a space for each end of a line, which would look like a line of ours."""
+    return _BREAKS.sub(" ", text)
 
 
 def shown_as_json(value: object, indent: int | None = None) -> str:

@@ -7,14 +7,19 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
-from penstock.server.commands.client.listings import align_columns, put_in_line
+from penstock.server.commands.client.listings import align_columns
 from penstock.server.commands.client.missed_names import (
     ask_for_nearest,
     require_group,
     suggest_name,
 )
 from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
-from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    put_in_line,
+)
 
 EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) {
   ...on UserError { code message }

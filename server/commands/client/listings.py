@@ -1,19 +1,17 @@
 """Lists of a server as text: aligned columns, and the option that reads the next page."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from penstock.datastore.text import say_count
-from penstock.server.core.command_output import CommandOutput
+from penstock.server.core.command_output import CommandOutput, put_in_line
 
 PAGE = Group("Page", sort_key=1)
 
-_BREAKS: Final = re.compile(r"[\t\n\v\f\r]+")
 
 _FIRST_HELP = "The number of entries to print, 1 to 100."
 _AFTER_HELP = "The cursor after which the page starts: what the page before prints as its end."
@@ -80,11 +78,6 @@ def _format_object(value: Mapping[str, Any]) -> str:
 def name_input(name: str | None, output: str | None) -> str:
     """Name an input of a metric: another metric, or an output of a pipeline."""
     return " ".join(filter(None, (name, output)))
-
-
-def put_in_line(text: str) -> str:
-    """Return a text with a space for each end of a line, which would look like a line of ours."""
-    return _BREAKS.sub(" ", text)
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -21,7 +21,7 @@ from penstock.server.commands.manifest.context import (
     run_with_session,
 )
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import CommandOutput
+from penstock.server.core.command_output import CommandOutput, put_in_line
 from penstock.server.core.progress_bars import Advance, show_progress
 
 MOST_LISTED: Final = 20
@@ -136,4 +136,4 @@ class Comparison:
 def _first_of(lines: list[str]) -> list[str]:
     more = len(lines) - MOST_LISTED
     rest = [f"... and {more} more; --json tells all."] if more > 0 else []
-    return [*lines[:MOST_LISTED], *rest]
+    return [*map(put_in_line, lines[:MOST_LISTED]), *rest]

@@ -19,7 +19,7 @@ from penstock.datastore.session import Session
 from penstock.datastore.text import say_count
 from penstock.server.commands.manifest.context import ManifestOptions, run_with_session
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode, put_in_line
 from penstock.server.core.progress_bars import show_progress
 
 BATCH_SIZE = 100
@@ -101,7 +101,9 @@ def _import_answer(imported: RunImportResult, *, dry_run: bool) -> CommandOutput
         f"{say_count(len(imported.invalid), 'is', 'are')} invalid."
     ]
     words += [
-        f"{item.place}{f' ({item.run_id})' if item.run_id else ''}: {'; '.join(item.reasons)}"
+        put_in_line(
+            f"{item.place}{f' ({item.run_id})' if item.run_id else ''}: {'; '.join(item.reasons)}"
+        )
         for item in imported.invalid[:MOST_LISTED]
     ]
     if len(imported.invalid) > MOST_LISTED:

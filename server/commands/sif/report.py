@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from penstock.server.commands.client.listings import put_in_line
+from penstock.server.core.command_output import put_in_line
 
 KINDS = ("group", "dataset", "calculation", "pipeline", "row", "metric")
 

@@ -346,6 +346,17 @@ def test_a_file_is_imported_and_what_is_invalid_is_told(manifest: Any, tmp_path:
     rows(tmp_path)
 
 
+def test_an_invalid_item_of_several_lines_is_told_in_one(manifest: Any, tmp_path: Path) -> None:
+    file = tmp_path / "manifest.jsonl"
+    file.write_text(
+        json.dumps({"RunId": "a/\n0 runs entered, 0 were there, 0 are invalid."}) + "\n"
+    )
+    first, *others = manifest("import", str(file)).out.splitlines()
+    assert first == "0 runs entered, 0 were there, 1 is invalid."
+    (line,) = others
+    assert line.startswith("line 1 (a/ 0 runs entered, 0 were there, 0 are invalid.): ")
+
+
 def test_of_many_invalid_items_the_first_are_told(manifest: Any, tmp_path: Path) -> None:
     file = tmp_path / "manifest.jsonl"
     file.write_text("{}\n" * 250)
