@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+from penstock.datastore.roles import GroupPath, covers
 from penstock.datastore.scratch_folders import scratch_folder
-from penstock.datastore.text import say_count
+from penstock.datastore.text import comparison_form, say_count
 from penstock.server.commands.client.file_run import run_input
 from penstock.server.commands.sif.export_files import Item, SifExport
 from penstock.server.commands.sif.pipelines import SifPipeline, for_owner, read_pipeline
-from penstock.server.commands.sif.report import SifReport
+from penstock.server.commands.sif.report import LeftOut, SifReport
 from penstock.server.commands.sif.resources import (
     TAG,
     NotTakable,
@@ -52,6 +53,7 @@ class SifImport:
     report: SifReport = field(default_factory=SifReport)
     _pipelines: dict[str, str] = field(default_factory=dict)
     _to_disable: list[str] = field(default_factory=list)
+    _differences: list[LeftOut] = field(default_factory=list)
 
     async def run(self) -> SifReport:
         """Import everything, and return the report; raises CommandFailed."""
@@ -141,7 +143,10 @@ class SifImport:
         """Make a resource unless it is there; return whether it is there now."""
         name = str(item["name"])
         with self._refusals(kind.noun, name):
-            if await self._find(kind, item) is None:
+            found = await self._find(kind, item)
+            if found is not None:
+                self._note_differences(kind, item, found)
+            else:
                 input = read(item)
                 if not self.is_dry:
                     made = await self.target.create(kind, input)
@@ -160,6 +165,21 @@ class SifImport:
         self.report.there[kind.noun] += 1
         return found
 
+    def _note_differences(self, kind: Kind, item: Item, found: ServerResource) -> None:
+        """Note a state and grants that what was there lacks: nobody knows who took them away.
+
+        Either somebody did so here, or an import that was interrupted did not come so far.
+        """
+        name, state = str(item["name"]), str(item.get("state"))
+        if STATES.get(state, found.state) != found.state:
+            words = f"it was {state}; it is {found.state.lower()} here"
+            self._differences.append(LeftOut(kind.noun, name, words))
+        for group in further_groups(item):
+            wanted = GroupPath(comparison_form(group))
+            if not any(covers(GroupPath(one), wanted) for one in found.groups):
+                place = f"{name}, granted to {group}"
+                self._differences.append(LeftOut(kind.noun, place, "it is not granted here"))
+
     async def _complete(self, kind: Kind, item: Item, made: ServerResource) -> None:
         """Grant a resource as it was granted, and give it its state."""
         for group in further_groups(item):
@@ -176,6 +196,8 @@ class SifImport:
             if pipeline.time is None and values.count_rows(id):
                 self.report.leave("values", name, "its first output is no time: it keeps no rows")
             found = await self._find(PIPELINE, item)
+            if found is not None and (pipeline.time is None or found.version > 1):
+                self._note_differences(PIPELINE, item, found)
             if self.is_dry:
                 self._pipelines[id] = id
                 self.report.made["pipeline"] += found is None
@@ -247,6 +269,7 @@ class SifImport:
                 self.report.leave("row", label, reason)
 
     def _note_what_is_left(self, values: SifValues) -> None:
+        self.report.left += self._differences
         leave = self.report.leave
         for item in self.export.resources("pipelines", "c"):
             leave("connector", str(item.get("name")), "there are no connectors; send files instead")

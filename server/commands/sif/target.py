@@ -31,10 +31,12 @@ METRIC: Final = Kind("metric", "Metric")
 
 
 class ServerResource(NamedTuple):
-    """A resource: its global id, its version, and the id of SIF in its tags."""
+    """A resource: its global id, version and state, its groups, and the id of SIF in its tags."""
 
     id: str
     version: int
+    state: str
+    groups: tuple[str, ...]
     sif: str | None
 
 
@@ -72,22 +74,23 @@ class ImportTarget:
         """Find a resource that the group owns."""
         field = f"{kind.field}ByName"
         query = f"""query($name: String!, $group: GroupPath) {{
-          {field}(name: $name, group: $group) {{ id version owner tags {{ key value }} }} }}"""
+          {field}(name: $name, group: $group) {{
+            id version owner state groups tags {{ key value }} }} }}"""
         found = await self._find(query, name=name, group=group)
         if found is None or found["owner"] != group:
             return None
         tags = {tag["key"]: tag["value"] for tag in found["tags"]}
-        return ServerResource(found["id"], found["version"], tags.get(TAG))
+        return _resource_of(found, tags.get(TAG))
 
     async def create(self, kind: Kind, input: Mapping[str, Any]) -> ServerResource:
         """Create a resource; raises ServerRefusal with the reasons."""
         title, field = kind.title, kind.field
         query = f"""mutation($input: Create{title}Input!) {{ create{title}(input: $input) {{
-          __typename ...on Create{title}Payload {{ {field} {{ id version }} }}
+          __typename ...on Create{title}Payload {{ {field} {{ id version state groups }} }}
           ...on UserError {{ reason: message }}
           ...on ValidationProblem {{ problems {{ path message }} }} }} }}"""
         answer = await self._run(query, input=input)
-        return ServerResource(answer[field]["id"], answer[field]["version"], None)
+        return _resource_of(answer[field], None)
 
     async def update(self, kind: Kind, id: str, version: int, **changes: Any) -> None:
         """Change a resource; raises ServerRefusal with the reasons."""
@@ -133,3 +136,8 @@ class ImportTarget:
             found = [f"{'/'.join(one['path'])}: {one['message']}" for one in problems]
             raise ServerRefusal("; ".join(found) or answer["reason"])
         return answer
+
+
+def _resource_of(found: Mapping[str, Any], sif: str | None) -> ServerResource:
+    groups = tuple(found["groups"])
+    return ServerResource(found["id"], found["version"], found["state"], groups, sif)

@@ -112,6 +112,39 @@ def test_an_import_that_broke_off_goes_on_where_it_was(
     assert july(server, data)["Bend"] == "12705.21"
 
 
+CALCULATION = '{ calculationByName(name: "with_losses", group: "/acme") { id } }'
+PIPELINE = '{ pipelineByName(name: "gas use", group: "/acme") { id version } }'
+
+
+def test_a_grant_or_a_state_that_is_not_there_any_more_is_told(
+    server: Server, tmp_path: Path
+) -> None:
+    data, export = tmp_path / "data", tmp_path / "export"
+    shutil.copytree(SAMPLE, export)
+    table = export / "tables" / "calculations" / "data.json"
+    table.write_text(table.read_text().replace("/acme/south", "/other"))
+    ask(server, data, 'mutation { createGroup(input: {path: "/other"}) { __typename } }')
+    import_sif(server, data, export=export)
+    before = import_sif(server, data, export=export)["left"]
+    granted, disabled = ask(server, data, CALCULATION), ask(server, data, PIPELINE)
+    changes = (
+        f'revokeCalculation(input: {{id: "{granted["id"]}", group: "/other"}})',
+        f'updatePipeline(input: {{id: "{disabled["id"]}", '
+        f"expectedVersion: {disabled['version']}, state: ENABLED}})",
+    )
+    for change in changes:
+        ask(server, data, f"mutation {{ {change} {{ __typename }} }}")
+    told = import_sif(server, data, export=export)["left"]
+    assert [one for one in told if one not in before] == [
+        {
+            "kind": "calculation",
+            "name": "with_losses, granted to /other",
+            "reason": "it is not granted here",
+        },
+        {"kind": "pipeline", "name": "gas use", "reason": "it was disabled; it is enabled here"},
+    ]
+
+
 def test_what_others_made_stays_and_later_values_are_reported(
     server: Server, tmp_path: Path
 ) -> None:
