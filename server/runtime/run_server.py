@@ -176,7 +176,9 @@ async def serve_port(
         ):
             config = uvicorn_config(app, settings, gates)
             server = DrainingServer(config, streams, settings.shutdown_seconds)
-            with sample_event_loop(limiter.loop_times.note):
+            sampled = sample_event_loop(limiter.loop_times.note)
+            # Without a limit nobody owes anything, and nothing looks at the samples.
+            with sampled if limiter.is_limited else nullcontext():
                 await _serve_until_stopped(server, listeners.sockets, announce, stop)
 
 
