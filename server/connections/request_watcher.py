@@ -1,11 +1,13 @@
 """The application in front of all others: it knows each request that is served, and its end."""
 
+from asyncio import CancelledError, sleep
 from contextvars import ContextVar
 from typing import Final
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from penstock.datastore.periodic import is_cancelled
 from penstock.server.connections.connection import STATE_KEY, GuardedConnection
 
 ADMIN_PATHS: Final = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -50,6 +52,12 @@ class RequestWatcher:
             app = PlainTextResponse("Not Found", 404)
         try:
             await app(scope, receive, send)
+        except CancelledError:
+            if not is_cancelled():
+                raise
+            # A stopping server cuts off an answer that nobody takes; uvicorn would log a failure.
+            connection.abort()
+            await sleep(0)
         finally:
             request.caller = None
             if scope["type"] == "http":

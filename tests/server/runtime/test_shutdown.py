@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from graphql import get_introspection_query
 
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
@@ -150,3 +151,41 @@ def test_a_request_that_takes_too_long_is_told_to_come_again(tmp_path: Path) -> 
         assert server.process.wait(HUNG_SECONDS) == 0
     assert "Traceback" not in (tmp_path / "log").read_text()
     assert "outcome=SERVICE_UNAVAILABLE" in (tmp_path / "log").read_text()
+
+
+def begin_unread_answers(server: Server, token: str) -> socket.socket:
+    """Ask for far more than connections hold, and take nothing of it."""
+    query = json.dumps({"query": get_introspection_query()}).encode()
+    where = urlsplit(server.url)
+    head = (
+        f"POST /graphql HTTP/1.1\r\nhost: {where.netloc}\r\nauthorization: Bearer {token}\r\n"
+        f"content-type: application/json\r\ncontent-length: {len(query)}\r\n\r\n"
+    )
+    opened = socket.socket()
+    opened.settimeout(HUNG_SECONDS)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    opened.connect((where.hostname, where.port))
+    opened.sendall((head.encode() + query) * 20)
+    return opened
+
+
+def read_rest(opened: socket.socket) -> bytes:
+    """Return the next bytes; none behind the end of the connection, however it ended."""
+    with suppress(ConnectionResetError):
+        return opened.recv(65_536)
+    return b""
+
+
+def test_an_answer_that_nobody_takes_is_cut_off_and_is_no_failure(tmp_path: Path) -> None:
+    brief = {"PENSTOCK_SHUTDOWN_SECONDS": "1"}
+    with slow_request(tmp_path, **PATIENT | brief) as (server, request):
+        request.finish()
+        assert request.answer()[0] == 200
+        with begin_unread_answers(server, request.token) as unread:
+            _until_begun(server)
+            server.process.send_signal(SIGTERM)
+            assert server.process.wait(HUNG_SECONDS) == 0
+            assert b"".join(iter(lambda: read_rest(unread), b"")).count(b"HTTP/1.1 200") < 20
+    log = (tmp_path / "log").read_text()
+    assert "Traceback" not in log
+    assert "ASGI" not in log
