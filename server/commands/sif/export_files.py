@@ -8,6 +8,7 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from os.path import isfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,10 +44,13 @@ class SifExport:
         return sum(str(item.get("sk", "")).startswith(f"{prefix}:") for item in self._items(table))
 
     def file(self, key: str) -> Path | None:
-        """Return the copy of a file of the bucket; None if there is none."""
+        """Return the copy of a file of the bucket; None if there is none, or can be none."""
         root = (self.folder / "files").resolve()
-        path = (root / key).resolve()
-        return path if path.is_relative_to(root) and path.is_file() else None
+        try:
+            path = (root / key).resolve()
+        except ValueError:
+            return None
+        return path if path.is_relative_to(root) and isfile(path) else None
 
     def activities(self, table: str) -> Path | None:
         """Return the CSV of a table of activities; None if there is none."""

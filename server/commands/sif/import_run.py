@@ -53,7 +53,6 @@ class SifImport:
     report: SifReport = field(default_factory=SifReport)
     _pipelines: dict[str, str] = field(default_factory=dict)
     _to_disable: list[str] = field(default_factory=list)
-    _differences: list[LeftOut] = field(default_factory=list)
 
     async def run(self) -> SifReport:
         """Import everything, and return the report; raises CommandFailed."""
@@ -125,12 +124,16 @@ class SifImport:
         """Make resources that use each other: those that fail are tried again after the others."""
         left = list(items)
         while left:
-            before = len(self.report.left)
-            failed = [item for item in left if not await self._import_one(kind, item, read)]
+            failed: list[Item] = []
+            reasons: list[LeftOut] = []
+            for item in left:
+                before = len(self.report.left)
+                if not await self._import_one(kind, item, read):
+                    failed.append(item)
+                    reasons += self.report.take_back(before)
             if len(failed) == len(left):
+                self.report.left += reasons
                 return
-            if failed:
-                del self.report.left[before:]
             left = failed
 
     async def _import_metrics(self) -> None:
@@ -173,12 +176,12 @@ class SifImport:
         name, state = str(item["name"]), str(item.get("state"))
         if STATES.get(state, found.state) != found.state:
             words = f"it was {state}; it is {found.state.lower()} here"
-            self._differences.append(LeftOut(kind.noun, name, words))
+            self.report.leave(kind.noun, name, words)
         for group in further_groups(item):
             wanted = GroupPath(comparison_form(group))
             if not any(covers(GroupPath(one), wanted) for one in found.groups):
                 place = f"{name}, granted to {group}"
-                self._differences.append(LeftOut(kind.noun, place, "it is not granted here"))
+                self.report.leave(kind.noun, place, "it is not granted here")
 
     async def _complete(self, kind: Kind, item: Item, made: ServerResource) -> None:
         """Grant a resource as it was granted, and give it its state."""
@@ -269,7 +272,6 @@ class SifImport:
                 self.report.leave("row", label, reason)
 
     def _note_what_is_left(self, values: SifValues) -> None:
-        self.report.left += self._differences
         leave = self.report.leave
         for item in self.export.resources("pipelines", "c"):
             leave("connector", str(item.get("name")), "there are no connectors; send files instead")

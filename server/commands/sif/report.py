@@ -28,6 +28,12 @@ class SifReport:
     def leave(self, kind: str, name: str, reason: str) -> None:
         self.left.append(LeftOut(kind, name, reason))
 
+    def take_back(self, since: int) -> list[LeftOut]:
+        """Return what was left out behind the first `since`, and forget it."""
+        found = self.left[since:]
+        del self.left[since:]
+        return found
+
     def text(self, *, is_dry: bool) -> str:
         """The report for people."""
         verb = "would be made" if is_dry else "made"

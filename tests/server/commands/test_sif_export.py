@@ -89,8 +89,21 @@ def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
         SifExport(tmp_path)
 
 
-@pytest.mark.parametrize("key", ["../tables/pipelines/data.json", "/etc/passwd", "", "nothing.csv"])
-def test_a_key_that_leaves_the_folder_of_files_names_no_file(key: str) -> None:
+@pytest.mark.parametrize(
+    "key",
+    [
+        "../tables/pipelines/data.json",
+        "/etc/passwd",
+        "",
+        "nothing.csv",
+        "a\0b.csv",
+        "\ud800.csv",
+        "a" * 1_000,
+        "a/" * 3_000,
+    ],
+    ids=lambda key: ascii(key)[1:20],
+)
+def test_a_key_that_no_file_of_the_folder_has_names_none(key: str) -> None:
     assert SifExport(SAMPLE).file(key) is None
 
 

@@ -112,6 +112,22 @@ def test_an_import_that_broke_off_goes_on_where_it_was(
     assert july(server, data)["Bend"] == "12705.21"
 
 
+def test_a_refused_grant_is_told_also_where_other_calculations_are_tried_again(
+    server: Server, tmp_path: Path
+) -> None:
+    data, export = tmp_path / "data", tmp_path / "export"
+    shutil.copytree(SAMPLE, export)
+    table = export / "tables" / "calculations" / "data.json"
+    table.write_text(table.read_text().replace("/acme/south", "/nowhere"))
+    report = import_sif(server, data, export=export)
+    assert report["made"]["calculation"] == 2
+    told = {one["name"]: one["reason"] for one in report["left"] if one["kind"] == "calculation"}
+    assert told == {
+        "with_losses, granted to /nowhere": "There is no group /nowhere.",
+        "whole_crates": "There is no group /nowhere.",
+    }
+
+
 CALCULATION = '{ calculationByName(name: "with_losses", group: "/acme") { id } }'
 PIPELINE = '{ pipelineByName(name: "gas use", group: "/acme") { id version } }'
 
