@@ -344,7 +344,7 @@ class LocalFiles:
         if row is None:
             return None
         content, size, kind, etag, modified = row
-        stat = Stat(size, kind, etag, datetime.fromtimestamp(modified, UTC))
+        stat = Stat(size, kind, etag, datetime.fromtimestamp(modified, UTC), digest=etag)
         return self._contents / content, stat
 
     def _open(self, key: str, held: ExitStack) -> OpenFile:

@@ -66,12 +66,17 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """The properties of a file; `size` in bytes, `etag` in quotes as in HTTP."""
+    """The properties of a file; `size` in bytes, `etag` in quotes as in HTTP.
+
+    `digest` is the SHA-256 of the content, of a copy that was made inside the store; of another
+    file it may be the entity tag, which S3 makes by MD5.
+    """
 
     size: int
     content_type: str
     etag: str
     modified: datetime
+    digest: str
 
 
 class FileEntry(NamedTuple):

@@ -79,7 +79,7 @@ def work_digest(execution: Execution, plan: TransformPlan, content: Stat) -> str
         execution.mode,
         execution.pins,
         execution.max_failed_rows,
-        content.etag,
+        content.digest,
         content.size,
     ]
     return sha256(msgspec.json.encode(facts)).hexdigest()

@@ -560,3 +560,25 @@ async def test_the_size_of_an_input_is_the_confirmed_one(store: Store, pipeline:
     found = await current_execution(store, made)
     assert (found.state, found.counts.succeeded) == ("in_progress", 0)
     assert await read_content(store.files, output_key(made)) is None
+
+
+class OneTagFiles(ForwardingFiles):
+    """A file store in which all inputs have one entity tag, as files with one MD5 have in S3."""
+
+    async def stat(self, key: str) -> Stat | None:
+        found = await super().stat(key)
+        return replace(found, etag='"one"') if found and "/input" in key else found
+
+
+@on_sqlite
+async def test_no_result_is_reused_for_another_input_of_the_same_size_and_entity_tag(
+    store: Store, pipeline: Pipeline
+) -> None:
+    alike = replace(store, files=OneTagFiles(store.files))
+    first = await finished_execution(alike, pipeline, b"distance,Fuel type\n100,gas\n")
+    other = await finished_execution(alike, pipeline, b"distance,Fuel type\n900,gas\n")
+    again = await finished_execution(alike, pipeline, b"distance,Fuel type\n900,gas\n")
+    assert other.copied_from is None
+    assert again.copied_from == other.id
+    outputs = [await read_content(store.files, output_key(one)) for one in (first, other, again)]
+    assert outputs[0] != outputs[1] == outputs[2]

@@ -4,6 +4,7 @@ import re
 from base64 import b64decode
 from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
+from hashlib import md5, sha256
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -36,6 +37,20 @@ BAD_KEYS = (
 BAD_TYPES = (
     "", "text", "text/", "text/plain\r\nX: y", "text/plain; a=\u00e9", "a b/c", "a/" + "b" * 254,
 )  # fmt: skip
+
+
+ONE_OF_TWO = bytes.fromhex(
+    "d131dd02c5e6eec4693d9a0698aff95c2fcab58712467eab4004583eb8fb7f89"
+    "55ad340609f4b30283e488832571415a085125e8f7cdc99fd91dbdf280373c5b"
+    "d8823e3156348f5bae6dacd436c919c6dd53e2b487da03fd02396306d248cda0"
+    "e99f33420f577ee8ce54b67080a80d1ec69821bcb6a8839396f9652b6ff72a70"
+)
+"""The first of two contents with the same MD5, found by X. Wang and H. Yu."""
+
+_CHANGED_BYTES = (19, 45, 59, 83, 109, 123)
+OTHER_OF_TWO = bytes(
+    byte ^ 0x80 if place in _CHANGED_BYTES else byte for place, byte in enumerate(ONE_OF_TWO)
+)
 
 
 async def test_a_file_that_is_not_there_is_not_found(files: Files, http: AsyncClient) -> None:
@@ -170,6 +185,24 @@ async def test_a_copy_has_the_content_and_the_type_and_a_life_of_its_own(files: 
     assert await whole(files.read("b")) == b"content"
     with pytest.raises(BadArgument):
         await files.copy("b", "b")
+
+
+async def test_copies_of_different_contents_with_one_md5_have_different_digests(
+    files: Files,
+) -> None:
+    contents = {"a": ONE_OF_TWO, "b": OTHER_OF_TWO}
+    assert len({md5(content).digest() for content in contents.values()}) == 1
+    for key, content in contents.items():
+        await files.write(key, stream(content), content_type="text/csv")
+        await files.copy(key, f"copy of {key}")
+    await files.copy("a", "again")
+    copies = [await files.stat(key) for key in ("copy of a", "again", "copy of b")]
+    found = [one for one in copies if one is not None]
+    first, again, other = [one.digest for one in found]
+    assert first == again != other
+    if isinstance(files, S3Files):
+        assert len({one.etag for one in found}) == 1
+        assert b64decode(first) == sha256(ONE_OF_TWO).digest()
 
 
 async def test_a_listing_is_in_byte_order_and_goes_on_behind_a_key(files: Files) -> None:
