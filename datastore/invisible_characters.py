@@ -1,7 +1,9 @@
 """The characters that nobody sees in a name, and the few places in which scripts need them."""
 
 import re
+from itertools import groupby
 from typing import Final
+from unicodedata import category
 
 _WITHOUT_SHAPE: Final = (
     # Unicode's Default_Ignorable_Code_Point: marks of direction, joiners, fillers, selectors, tags
@@ -13,9 +15,31 @@ _WITHOUT_SHAPE: Final = (
     # letters and signs that are drawn as nothing
     "\u2800\U00016fe4\U0001d159"
 )
-_JOINED_LETTERS: Final = (
-    "\u0600-\u0dff\u1000-\u109f\u1780-\u18af\u1900-\u1cff\ua840-\uabff\U00010a00-\U00011fff"
+_JOINED_SCRIPTS: Final = (
+    range(0x0600, 0x0E00),
+    range(0x1000, 0x10A0),
+    range(0x1780, 0x18B0),
+    range(0x1900, 0x1D00),
+    range(0xA840, 0xAC00),
+    range(0x10A00, 0x12000),
 )
+
+
+def _select_letters(blocks: tuple[range, ...]) -> str:
+    """Return the ranges of letters and marks in the blocks: not their digits, nor their stops."""
+    shapeless = re.compile(f"[{_WITHOUT_SHAPE}]")
+    codes = [
+        code
+        for block in blocks
+        for code in block
+        if category(chr(code))[0] in "LM" and not shapeless.match(chr(code))
+    ]
+    runs = groupby(enumerate(codes), lambda numbered: numbered[1] - numbered[0])
+    found = [[code for _, code in run] for _, run in runs]
+    return "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in found)
+
+
+_JOINED_LETTERS: Final = _select_letters(_JOINED_SCRIPTS)
 """Letters of scripts in which a joiner, or its opposite, changes how neighbours are drawn."""
 
 _EMOJI: Final = (
@@ -62,7 +86,8 @@ _FLAGS: Final = "|".join(
 _NEEDED: Final = "|".join(
     (
         f"(?<=[{_JOINED_LETTERS}])[\u200c\u200d](?=[{_JOINED_LETTERS}])",
-        f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])",
+        f"(?<=[{_EMOJI}])\u200d(?=[{_EMOJI}])",
+        f"(?<=[{_EMOJI}]\ufe0f)\u200d(?=[{_EMOJI}])",
         f"(?<=[{_EMOJI}])[\ufe0e\ufe0f]",
         "(?<=[#*0-9])\ufe0f(?=\u20e3)",
         "(?<=[\u1820-\u18aa])[\u180b-\u180f]",

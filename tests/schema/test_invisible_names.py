@@ -11,6 +11,8 @@ from unittest.mock import patch
 
 import pytest
 from graphql import GraphQLInputObjectType, get_named_type
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from penstock.datastore import text
 from penstock.datastore.audio.track_rules import new_name_problems
@@ -495,6 +497,13 @@ BROKEN = (
     "\u200c\u0645",
     "\u0645\u200c\u200c\u0645",
     "\U0001f468\u200d",
+    "\u0662\u200d\u0660",  # digits of Arabic
+    "\u0967\u200c\u0967",  # digits of Devanagari
+    "\u0645\u200c\u0661",
+    "\u060c\u200c\u061b",  # a comma and a semicolon
+    "\u09f2\u200d\u09f3",  # signs of currencies
+    "\u061c\u200d\u061c",
+    "\u17b4\u200c\u17b5",
     "\U0001f3f4\U000e0067",
     "a\u180bb",
     "\u10d0\u200c\u10d0",
@@ -520,6 +529,30 @@ def test_a_joiner_that_joins_nothing_is_refused(name: str) -> None:
 
 def test_tags_of_files_lose_their_invisible_characters() -> None:
     assert replace_unprintable("a\u202eb\u200bc\ufeff\x00d") == "abc d"
+
+
+SHAPELESS = [chr(code) for first, last in WITHOUT_SHAPE for code in range(first, last + 1)]
+NEIGHBOURS = [
+    *"a7#\u20e3\u0431\u0645\u0662\u0915\u094d\u1820\u1000\u845b\u2764\U0001f468\U0001f3f4"
+]
+
+
+@given(
+    st.text(
+        st.one_of(
+            st.sampled_from(SHAPELESS),
+            st.sampled_from("\u061c\u180b\u17b4\u200c\u200d\ufe0e\ufe0f\U000e0067\U000e007f"),
+            st.sampled_from(NEIGHBOURS),
+        ),
+        max_size=12,
+    )
+)
+@example("pay\u061c\u200d\u061cpal")
+@example("a\ufe0f\u200d\u2764")
+def test_what_is_left_of_a_tag_is_a_name_that_somebody_may_give(tag: str) -> None:
+    left = replace_unprintable(tag)
+    assert invisible_character_problem(left) is None
+    assert replace_unprintable(left) == left
 
 
 def test_the_growth_of_a_text_that_takes_long_to_normalise_is_not_measured(
