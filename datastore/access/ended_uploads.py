@@ -45,6 +45,11 @@ class EndedUpload(NamedTuple):
     unused_key: str | None = None
     used_key: str | None = None
 
+    @property
+    def orphaned_key(self) -> str | None:
+        """The key of a file that nobody can use, as its pipeline was deleted, if one may come."""
+        return self.used_key if _kind_of(self.row) == "execution" else None
+
 
 class _WaitingExecution(NamedTuple):
     """The row of an upload, its execution, unless that was removed, and the pipeline's key."""
@@ -84,6 +89,15 @@ class EndedUploads:
             await self.files.delete(ended.used_key)
         return ended.unused_key is None or await self.files.stat(ended.unused_key) is None
 
+    async def count_gone(self, rows: Sequence[Attributes]) -> int:
+        """Count those of the uploads that are over, and of which no file is left.
+
+        The file of a used upload counts elsewhere, or in no quota.
+        """
+        ended = await self.find(rows)
+        orphaned = [key for one in ended if (key := one.orphaned_key) is not None]
+        return len(ended) - len(orphaned) + len(await self._find_missing(orphaned))
+
     async def find(self, rows: Sequence[Attributes]) -> list[EndedUpload]:
         """Return the rows of uploads that were used or never came, or of deleted pipelines."""
         watching = [_watched_key(row) for row in rows]
@@ -121,17 +135,21 @@ class EndedUploads:
                 orphans.append(EndedUpload(one.row, one.form_key, used_key=one.form_key))
             elif one.form_key is not None:
                 unused.append(EndedUpload(one.row, one.form_key, one.form_key))
-        return [*orphans, *await self._find_missing(unused)]
+        over = {
+            str(one.unused_key): one
+            for one in unused
+            if _number(one.row.get(FORM_ENDS, 2**40)) <= self.now
+        }
+        return [*orphans, *(over[key] for key in await self._find_missing(list(over)))]
 
-    async def _find_missing(self, unused: Sequence[EndedUpload]) -> list[EndedUpload]:
-        """Return those of unused uploads whose form is over and whose file is not there.
+    async def _find_missing(self, keys: Sequence[str]) -> list[str]:
+        """Return those of the keys under which there is no file.
 
         Of very many it looks at some, which differ from call to call.
         """
-        over = [one for one in unused if _number(one.row.get(FORM_ENDS, 2**40)) <= self.now]
-        looked = sample(over, min(len(over), MAX_LOOKS))
-        stats = await gather(*(self.files.stat(str(one.unused_key)) for one in looked))
-        return [one for one, stat in zip(looked, stats, strict=True) if stat is None]
+        looked = sample(keys, min(len(keys), MAX_LOOKS))
+        stats = await gather(*map(self.files.stat, looked))
+        return [key for key, stat in zip(looked, stats, strict=True) if stat is None]
 
     def _is_used(self, row: Attributes, watched: Attributes | None) -> bool:
         kind = _kind_of(row)

@@ -178,7 +178,7 @@ class OpenUploads:
     async def count(self, group: GroupPath | None = None) -> int:
         """Count the uploads that the caller has open, or those that are open for a group."""
         rows = await self._rows(self._holder(group))
-        return len(rows) - len(await self._ended.find(rows))
+        return len(rows) - await self._ended.count_gone(rows)
 
     def _holder(self, group: GroupPath | None = None) -> _Holder:
         if group is None:

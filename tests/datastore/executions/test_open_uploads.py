@@ -382,7 +382,7 @@ async def test_a_deleted_pipeline_gives_the_places_of_its_uploads_back_at_once(
         await put_file(store.files, key, b"distance\n1\n")
     await expect_refusal(store, other_pipeline)
     await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
-    assert await counts_of(store) == (0, 0)
+    assert await counts_of(store) == (2, 2)
     assert not any(form_is_refused(store, key) for key in keys)
     # Whoever takes such a place ends the form that has it first, and removes its file.
     for taken in (1, 2):
@@ -393,6 +393,20 @@ async def test_a_deleted_pipeline_gives_the_places_of_its_uploads_back_at_once(
     await expect_refusal(store, other_pipeline)
     await store.finish_deletes()
     assert await counts_of(store) == (2, 2)
+
+
+@on_sqlite
+async def test_a_file_that_is_sent_after_the_deletion_of_its_pipeline_counts_until_it_is_removed(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
+    assert await counts_of(store) == (0, 0)
+    await put_file(store.files, ingest_key(made), b"distance\n1\n")
+    assert await counts_of(store) == (1, 1)
+    await store.finish_deletes()
+    assert await store.files.stat(ingest_key(made)) is None
+    assert await counts_of(store) == (0, 0)
 
 
 @on_sqlite
