@@ -201,6 +201,8 @@ VERSION = b"sec-websocket-version: 13\r\n"
         (VERSION, VERSION + VERSION),
         (VERSION, VERSION + b"sec-websocket-protocol: a b\r\n"),
         (VERSION, VERSION + b'Sec-WebSocket-Protocol: a, "b"\r\n'),
+        (VERSION, VERSION + b"Sec-WebSocket-Protocol: " + b"a," * 512 + b"b\r\n"),
+        (VERSION, VERSION + (b"Sec-WebSocket-Protocol: " + b"a," * 257 + b"\r\n") * 2),
     ],
 )
 async def test_a_handshake_that_opens_no_websocket_gets_an_answer_of_ours(
@@ -217,7 +219,7 @@ async def test_a_handshake_that_opens_no_websocket_gets_an_answer_of_ours(
     assert (served.app.requests, served.gate.ends) == ([], {EndReason.MALFORMED: 1})
 
 
-@pytest.mark.parametrize("protocols", [b"a", b"a, b", b"a ,b,", b",a\t,, b"])
+@pytest.mark.parametrize("protocols", [b"a", b"a, b", b"a ,b,", b",a\t,, b", b"a," * 512])
 async def test_a_handshake_names_protocols_as_a_list(protocols: bytes) -> None:
     served = GuardedApp(NotingApp())
     connection, wire = served.connect()
