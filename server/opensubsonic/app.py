@@ -149,7 +149,8 @@ class OpenSubsonicApp:
         if len(query) + len(body) <= STRANGER_BYTES:
             return Parameters.parse(query, body, units=decoding_units(query, body))
         # They are decoded for callers only, who pay first: strangers send no more than credentials.
-        caller = await self.sign_in.authenticate(Parameters.credentials(query, body))
+        given = Parameters.credentials(query, body[:STRANGER_BEGIN])
+        caller = await self.sign_in.authenticate(given)
         units = decoding_units(query, body)
         self.callers.rate.spend(caller.user_id, units)
         decode = partial(Parameters.parse, query, body, units=units, paid=units)
@@ -165,8 +166,8 @@ class OpenSubsonicApp:
             if not is_caller:
                 begin.extend(message.get("body", b""))
                 if len(begin) > STRANGER_BEGIN:
-                    credentials = Parameters.credentials(query, bytes(begin))
-                    await self.sign_in.authenticate(credentials)
+                    given = Parameters.credentials(query, bytes(begin[:STRANGER_BEGIN]))
+                    await self.sign_in.authenticate(given)
                     is_caller = True
             return message
 

@@ -319,6 +319,16 @@ async def test_parameters_are_decoded_for_callers_alone(
     assert 'status="ok"' in answer.text
 
 
+async def test_a_key_behind_the_beginning_of_a_form_is_not_looked_for(player: Player) -> None:
+    key = f"apiKey={player.parameters['apiKey']}"
+    begins = [app.STRANGER_BEGIN - 3 - len(key), app.STRANGER_BEGIN]
+    answers = [
+        await player.client.post("/rest/ping", content=f"a={'b' * length}&{key}")
+        for length in begins
+    ]
+    assert ['status="ok"' in answer.text for answer in answers] == [True, False]
+
+
 @pytest.mark.parametrize("given", ["", "u=ann&p=wrong", "apiKey=wrong"])
 async def test_strangers_send_a_beginning_only(
     any_store: Store, player: Player, given: str
