@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 from botocore.exceptions import ClientError
 
 from penstock.datastore.access.vault import SecretContext, TamperedSecret
-from penstock.datastore.aws_session import aws_session, client_config
+from penstock.datastore.aws.session import aws_session, client_config
 from penstock.datastore.dynamodb.failures import (
     LOST_ANSWER,
     STRANGE_ANSWER,

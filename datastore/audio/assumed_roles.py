@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.datastore.audio.sources import RoleCredentials
-from penstock.datastore.aws_session import aws_session, client_config
+from penstock.datastore.aws.session import aws_session, client_config
 from penstock.datastore.dynamodb.failures import LOST_ANSWER, STRANGE_ANSWER, error_code
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.objects.port import Credentials

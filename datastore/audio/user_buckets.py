@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.datastore.audio.endpoint_rules import unusable_endpoint
 from penstock.datastore.audio.records import BucketConnection
-from penstock.datastore.aws_session import warm_up
+from penstock.datastore.aws.session import warm_up
 from penstock.datastore.dynamodb.failures import LOST_ANSWER, STRANGE_ANSWER
 from penstock.datastore.errors import IllegalState, ObjectRefused, RequestRefused, Unavailable
 from penstock.datastore.objects.port import (

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.change_log.feed import ChangeFeed, WantsChange
+from penstock.datastore.change_log.opening_deadline import end_opening
 from penstock.datastore.change_log.rows import Change, ChangeKind
-from penstock.datastore.opening_deadline import end_opening
 from penstock.datastore.roles import GroupPath, covers
 
 

@@ -11,8 +11,8 @@ from aiobotocore.session import AioSession
 from botocore import xform_name
 from botocore.awsrequest import AWSPreparedRequest
 
-from penstock.datastore.aws_answers import BoundedResponse, DirectSession
-from penstock.datastore.aws_session import client_config
+from penstock.datastore.aws.answers import BoundedResponse, DirectSession
+from penstock.datastore.aws.session import client_config
 from penstock.datastore.dynamodb import protocol
 from penstock.datastore.dynamodb.connections import MAX_BODY_BYTES
 from penstock.datastore.dynamodb.protocol import AccessKey, ClientLimits

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from botocore.utils import get_environ_proxies
 
-from penstock.datastore.aws_session import shared_loader_session
+from penstock.datastore.aws.session import shared_loader_session
 from penstock.datastore.dynamodb.botocore_client import open_botocore_client
 from penstock.datastore.dynamodb.protocol import (
     DEFAULT_CLIENT,

@@ -3,7 +3,7 @@
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
-from penstock.datastore.aws_session import aws_session, client_config
+from penstock.datastore.aws.session import aws_session, client_config
 from penstock.datastore.objects.port import Credentials, SocketFactory
 
 CONNECTIONS = 64

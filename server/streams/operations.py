@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
+from penstock.datastore.change_log.opening_deadline import opening_until
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.formulas.threads import formula_caller
-from penstock.datastore.opening_deadline import opening_until
 from penstock.datastore.periodic import is_cancelled
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.instrumentation import Units

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from penstock.datastore.access.work import WorkAccount, sample_units
+from penstock.datastore.change_log.opening_deadline import end_opening
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded, PenstockError, RateLimited
 from penstock.datastore.ngsi.directory import Attribute
 from penstock.datastore.ngsi.reading.charts import MAX_SAMPLES
 from penstock.datastore.ngsi.reading.series import Sample, SeriesReader, TimeSpan, moment_of
-from penstock.datastore.opening_deadline import end_opening
 from penstock.datastore.table.instrumentation import NO_PAYMENTS
 from penstock.datastore.table.pages import Window
 

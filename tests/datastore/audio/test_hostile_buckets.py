@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore import answer_framing, aws_answers, aws_markup
 from penstock.datastore.audio import import_job, user_buckets
 from penstock.datastore.audio.library import AudioLibrary
+from penstock.datastore.aws import answers as aws_answers
+from penstock.datastore.aws import framing as answer_framing
+from penstock.datastore.aws import markup as aws_markup
 from penstock.datastore.jobs.jobs import Job, JobState, find_jobs
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store

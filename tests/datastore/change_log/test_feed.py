@@ -22,6 +22,7 @@ from penstock.datastore.change_log.feed import (
 )
 from penstock.datastore.change_log.follow import REMOVED, ChangeReader, Outcome, follow_changes
 from penstock.datastore.change_log.log_reader import LogReader
+from penstock.datastore.change_log.opening_deadline import opening_until
 from penstock.datastore.change_log.rows import (
     RETENTION,
     SHARDS,
@@ -32,7 +33,6 @@ from penstock.datastore.change_log.rows import (
 )
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import RateLimited
-from penstock.datastore.opening_deadline import opening_until
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
 from penstock.datastore.table.commit import commit

@@ -8,13 +8,13 @@ import pytest
 from msgspec import structs
 
 from penstock.datastore.access.work import INCLUDED_CALLS, sample_units
+from penstock.datastore.change_log.opening_deadline import opening_until
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import LimitExceeded, RateLimited
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
 from penstock.datastore.ngsi.reading import followers
 from penstock.datastore.ngsi.reading.followers import LOOK_UNITS, MAX_STORAGE_DELAY, follow_series
 from penstock.datastore.ngsi.reading.series import ALL_TIMES
-from penstock.datastore.opening_deadline import opening_until
 from penstock.datastore.table.pages import Window
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification
 from tests.datastore.ngsi.test_repository import reader, speed

@@ -11,13 +11,13 @@ from typing import Any
 import strawberry
 from starlette.types import ASGIApp, Message
 
+from penstock.datastore.change_log.opening_deadline import end_opening
 from penstock.datastore.errors import (
     NotAuthenticated,
     NotFound,
     RequestRefused,
     Unavailable,
 )
-from penstock.datastore.opening_deadline import end_opening
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.instrumentation import Units
 from penstock.schema.engine.engine import GraphQLEngine

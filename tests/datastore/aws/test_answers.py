@@ -8,9 +8,9 @@ from unittest.mock import patch
 
 import pytest
 
-from penstock.datastore import aws_answers
 from penstock.datastore.access.kms_vault import KmsVault
 from penstock.datastore.audio.assumed_roles import StsRoles
+from penstock.datastore.aws import answers as aws_answers
 from penstock.datastore.dynamodb import botocore_client, retry
 from penstock.datastore.errors import IllegalState, RequestRefused, Unavailable
 from penstock.datastore.objects import s3_client

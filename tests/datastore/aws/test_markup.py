@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from penstock.datastore.aws_markup import (
+from penstock.datastore.aws.markup import (
     MAX_ATTRIBUTE_BYTES,
     MAX_LISTED,
     MAX_MARKUP,

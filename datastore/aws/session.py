@@ -10,8 +10,8 @@ from aiobotocore.config import AioConfig  # noqa: TID251 - here the rule is kept
 from aiobotocore.session import AioSession
 from botocore.loaders import Loader, create_loader
 
-from penstock.datastore.aws_answers import DirectSession
-from penstock.datastore.aws_markup import parse_time
+from penstock.datastore.aws.answers import DirectSession
+from penstock.datastore.aws.markup import parse_time
 
 _WARMED_SERVICES: Final[set[str]] = set()
 _SESSION_VARIABLES: Final = {"region": ("region", ["AWS_REGION", "AWS_DEFAULT_REGION"], None, None)}

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 from aiobotocore.httpsession import AIOHTTPSession
 from aiohttp import ClientPayloadError, ClientResponse, DummyCookieJar
 
-from penstock.datastore.answer_framing import bound_framing
-from penstock.datastore.aws_markup import MAX_ERROR_MARKUP, MAX_MARKUP, find_excess
+from penstock.datastore.aws.framing import bound_framing
+from penstock.datastore.aws.markup import MAX_ERROR_MARKUP, MAX_MARKUP, find_excess
 
 MAX_LIST_BYTES: Final = 4 * 1024 * 1024
 """More than a page of 1,000 keys, each of 1,024 bytes and escaped, has."""
