@@ -29,6 +29,7 @@ from tests.browser.console import (
 )
 from tests.browser.test_console_audio import assert_entries, write_bytes
 from tests.install import skip_reason
+from tests.support.patience import HUNG_SECONDS
 
 pytestmark = [
     pytest.mark.runs_together("browser"),
@@ -39,17 +40,17 @@ pytestmark = [
 @asynccontextmanager
 async def answered_last(page: Page, operation: str) -> AsyncIterator[None]:
     """Let the first request of an operation wait for its answer until the end of the block."""
-    held: list[Route] = []
+    held: asyncio.Future[Route] = asyncio.get_running_loop().create_future()
 
     async def hold_first(route: Route) -> None:
-        if operation_of(route.request) == operation and not held:
-            held.append(route)
+        if operation_of(route.request) == operation and not held.done():
+            held.set_result(route)
         else:
             await route.continue_()
 
     await page.route("**/graphql", hold_first)
     yield
-    (route,) = held
+    route = await asyncio.wait_for(held, HUNG_SECONDS)
     async with page.expect_response(lambda answer: is_answer_to(answer, operation)):
         await route.continue_()
     await page.unroute_all(behavior="wait")
