@@ -86,6 +86,7 @@ class GuardedConnection(asyncio.Protocol):
         self._is_websocket = self._brings_token = False
         self._dropped = 0
         self.refuse_message: Callable[[], None] | None = None
+        self.on_lost: Callable[[], None] | None = None
         self.serves_admin_only = False
 
     # A transport of uvloop is no asyncio.Transport, but has its methods.
@@ -116,6 +117,8 @@ class GuardedConnection(asyncio.Protocol):
         self._take = self._drop
         if not self._transport.is_cut:
             self._inner.connection_lost(exc)
+        if self.on_lost is not None:
+            self.on_lost()
         # uvicorn's protocol closes its transport once more.
         self._gate.remove(self)
 

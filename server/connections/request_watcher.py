@@ -1,8 +1,10 @@
 """The application in front of all others: it knows each request that is served, and its end."""
 
-from asyncio import CancelledError, sleep
+from asyncio import CancelledError, Task, current_task, sleep
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,17 +17,51 @@ ADMIN_PATHS: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
 class ServedRequest:
-    """A request, or a WebSocket, that is served on a connection.
+    """A request, or a WebSocket, that is served on a connection in a task.
 
     `caller` is the user once a token has told them, and until the end: what goes on in the context
-    of the request after that is nobody's.
+    of the request after that is nobody's. `has_left` says that its client is gone.
     """
 
-    __slots__ = ("caller", "connection")
+    __slots__ = ("_ends_with_client", "_task", "caller", "connection", "has_left")
 
-    def __init__(self, connection: GuardedConnection) -> None:
+    def __init__(self, connection: GuardedConnection, task: "Task[Any] | None") -> None:
         self.connection = connection
         self.caller: str | None = None
+        self.has_left = False
+        self._task = task
+        self._ends_with_client = False
+
+    def end_with_client(self) -> None:
+        """End the request when its client leaves: it changes nothing."""
+        self._ends_with_client = True
+
+    def outlive_client(self) -> None:
+        """Run the request to its end, whoever leaves: it may change something."""
+        self._ends_with_client = False
+
+    @contextmanager
+    def ending_with_client(self) -> Iterator[None]:
+        """Let the request end when its client leaves within the block, where it only waits.
+
+        The operations of a socket have tasks of their own, which the socket ends.
+        """
+        before = self._ends_with_client
+        self._ends_with_client = before or current_task() is self._task
+        try:
+            yield
+        finally:
+            self._ends_with_client = before
+
+    def close(self) -> None:
+        """Forget the caller and the task: what goes on in its context holds neither."""
+        self.caller = self._task = None
+
+    def lose_client(self) -> None:
+        """End what only reads, or waits, for the client, who has left."""
+        self.has_left = True
+        if self._ends_with_client and self._task is not None:
+            self._task.cancel()
 
     def take_place(self, caller: str) -> bool:
         """Serve this caller from now on; False if they use too many connections."""
@@ -45,8 +81,9 @@ class RequestWatcher:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = scope["state"][STATE_KEY]
-        request = ServedRequest(connection)
+        request = ServedRequest(connection, current_task())
         current_request.set(request)
+        connection.on_lost = request.lose_client
         app = self._app
         if connection.serves_admin_only and scope["path"] not in ADMIN_PATHS:
             app = PlainTextResponse("Not Found", 404)
@@ -56,9 +93,11 @@ class RequestWatcher:
             if not is_cancelled():
                 raise
             # A stopping server cuts off an answer that nobody takes; uvicorn would log a failure.
+            connection.on_lost = None
             connection.abort()
             await sleep(0)
         finally:
-            request.caller = None
+            connection.on_lost = None
+            request.close()
             if scope["type"] == "http":
                 connection.finish_request()

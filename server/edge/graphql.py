@@ -249,6 +249,7 @@ class GraphQLApp:
             await send({"type": "websocket.close", "code": 1000})
             return
         incoming = IncomingRequest.of(scope, receive)
+        incoming.end_with_client()
         try:
             response = await Deadline(
                 self._seconds, self._response(incoming), self._timeout_problem
@@ -263,7 +264,7 @@ class GraphQLApp:
             response = self.refusal_response(ending, incoming)
         except Exception as error:
             response = self.refusal_response(internal_problem(error, incoming.request_id), incoming)
-        incoming.record.note_answer(response.status)
+        incoming.note_answer(response.status)
         try:
             await response.send(send, incoming.request_id)
         finally:
@@ -309,6 +310,8 @@ class GraphQLApp:
         check = partial(check_operation_kind, incoming=incoming)
         source = RequestSource(partial(parse_request, incoming), check)
         prepared = await self._reader.read(caller, text, source, record)
+        if prepared.operation.kind is OperationType.MUTATION:
+            incoming.outlive_client()
         admission = AdmittedOperation.of(incoming.request_id, prepared)
         context = self._open_context(caller, admission)
         record.units = context.units

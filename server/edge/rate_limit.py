@@ -8,6 +8,7 @@ import time
 from asyncio import CancelledError, Future, get_running_loop
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from math import ceil
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -238,8 +239,10 @@ class FairTurns:
             return
         place: Future[None] = get_running_loop().create_future()
         lane.waiting[place] = None
+        served = current_request.get()
         try:
-            await place
+            with nullcontext() if served is None else served.ending_with_client():
+                await place
         except CancelledError:
             if place.cancelled():
                 lane.waiting.pop(place, None)

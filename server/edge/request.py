@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from penstock.datastore.errors import ErrorCode
 from penstock.schema.engine.limits import Limits
 from penstock.schema.engine.operations import OperationRequest
+from penstock.server.connections.request_watcher import ServedRequest, current_request
 from penstock.server.core.deadline import Deadline
 from penstock.server.core.headers import (
     IndexedHeaders,
@@ -61,6 +62,7 @@ class IncomingRequest(msgspec.Struct, frozen=True):
     """An incoming HTTP request; `media` is the answer's type, None if the client accepts none.
 
     `record` is the record of the operation, shared with the instrumentation if there is some.
+    `served` is the request as its connection knows it, if there is one.
     """
 
     scope: Scope
@@ -70,6 +72,7 @@ class IncomingRequest(msgspec.Struct, frozen=True):
     media: MediaType | None
     request_id: str
     record: OperationRecord
+    served: ServedRequest | None
 
     @classmethod
     def of(cls, scope: Scope, receive: Receive) -> "IncomingRequest":
@@ -78,7 +81,31 @@ class IncomingRequest(msgspec.Struct, frozen=True):
             request_id_of(headers), "http", headers
         )
         media = response_media_type(headers)
-        return cls(scope, scope["method"], headers, receive, media, record.request_id, record)
+        return cls(
+            scope,
+            scope["method"],
+            headers,
+            receive,
+            media,
+            record.request_id,
+            record,
+            current_request.get(),
+        )
+
+    def end_with_client(self) -> None:
+        """Let the running task end when the client leaves: it changes nothing."""
+        if self.served is not None:
+            self.served.end_with_client()
+
+    def outlive_client(self) -> None:
+        """Let the running task go on when the client leaves: it may change something."""
+        if self.served is not None:
+            self.served.outlive_client()
+
+    def note_answer(self, status: int) -> None:
+        """Note the answer in the record, unless no client is left to have it."""
+        if self.served is None or not self.served.has_left:
+            self.record.note_answer(status)
 
     @property
     def wants_cost(self) -> bool:

@@ -31,6 +31,7 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.schema.engine.limits import Limits
+from penstock.server.connections.request_watcher import current_request
 from penstock.server.core.headers import MediaType, request_headers, request_id_of
 from penstock.server.edge.caller_turn import CallerTurn
 from penstock.server.edge.rate_limit import CallerAccount, CallerLimits
@@ -100,6 +101,8 @@ class SensorCharts:
         return Route(PATH, self._answer, methods=["GET"])
 
     async def _answer(self, request: Request) -> Response:
+        if (served := current_request.get()) is not None:
+            served.end_with_client()
         try:
             async with asyncio.timeout(self.limits.deadline_seconds):
                 return await self._draw_chart(request)

@@ -16,6 +16,7 @@ from penstock.datastore.request_threads import run_in_request_thread
 from penstock.datastore.store import Store
 from penstock.schema.engine.cost import ANSWER_BYTES
 from penstock.schema.engine.limits import Limits
+from penstock.server.connections.request_watcher import current_request
 from penstock.server.core.deadline import Deadline
 from penstock.server.core.headers import request_headers, request_id_of
 from penstock.server.edge.caller_turn import CallerTurn
@@ -93,6 +94,11 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 FILE_CALLS: Final = ("download", "getCoverArt", "stream")
 """The calls that are answered by a file."""
 
+READING_CALLS: Final = frozenset(
+    name for name in HANDLERS if name.startswith(("get", "search")) and name not in FILE_CALLS
+)
+"""The calls that change nothing, and end when their client leaves."""
+
 MAX_ANSWER: Final = 8 * 1024 * 1024
 """Characters of an answer; of some letters each takes four bytes."""
 
@@ -121,6 +127,9 @@ class OpenSubsonicApp:
         """Answer in the wanted form; nothing of the parameters reaches a log or an error."""
         as_json = False
         name = request.path_params.get("call", "").removesuffix(_VIEW)
+        served = current_request.get()
+        if served is not None and name in READING_CALLS:
+            served.end_with_client()
         try:
             parameters = await self._read_parameters(request)
             as_json = parameters.get("f") == "json"

@@ -28,7 +28,7 @@ class Samples(Counter[str]):
 def serve(caller: str | None) -> ServedRequest:
     """Serve a request of a caller in this context."""
     connection: Any = None
-    request = ServedRequest(connection)
+    request = ServedRequest(connection, None)
     request.caller = caller
     current_request.set(request)
     return request
