@@ -46,6 +46,9 @@ PAUSE_BYTES: Final = 64 * 1024
 LINGER_BYTES: Final = 2**20
 """The most bytes of a refused client that are dropped while it reads why it is refused."""
 
+_NOBODY: Final = asyncio.Protocol()
+"""In the place of the protocol of a connection that has ended."""
+
 _REASONS: Final = {
     MALFORMED: EndReason.MALFORMED,
     BAD_HANDSHAKE: EndReason.MALFORMED,
@@ -114,13 +117,24 @@ class GuardedConnection(asyncio.Protocol):
         self._sender.leave_place()
         self._held.release()
         self._state.clear()
-        self._take = self._drop
         if not self._transport.is_cut:
-            self._inner.connection_lost(exc)
+            # By an error uvicorn's protocol of requests does not stop its timer, which holds it.
+            self._inner.connection_lost(exc if self._is_websocket else None)
         if self.on_lost is not None:
             self.on_lost()
         # uvicorn's protocol closes its transport once more.
         self._gate.remove(self)
+        self._open_circles()
+
+    def _open_circles(self) -> None:
+        """Let go of all that holds the connection itself, with its last head and body.
+
+        Collections of garbage are few, and of what lived for long there is nearly none.
+        """
+        self._take = _ignore
+        self._inner = _NOBODY
+        self._transport.release()
+        self.refuse_message = None
 
     def pause_writing(self) -> None:
         self._await_reader()
@@ -261,6 +275,8 @@ class GuardedConnection(asyncio.Protocol):
     def replace_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         """Serve a WebSocket by this protocol."""
         if isinstance(protocol, asyncio.Protocol):
+            # Once it has read the handshake.
+            self._loop.call_soon(_release_parser, self._inner)
             self._inner = protocol
             self._is_websocket = True
             if not self._transport.is_closing():
@@ -491,6 +507,16 @@ class GuardedConnection(asyncio.Protocol):
     def _await_reader(self) -> None:
         self._client_reading.go_on()
         self._gate.begin_reading(self)
+
+
+def _release_parser(protocol: asyncio.Protocol) -> None:
+    """Open the circle of uvicorn's protocol with its parser, as it does where it sees the end."""
+    if isinstance(protocol, HttpToolsProtocol):
+        protocol.parser = None  # type: ignore[assignment]
+
+
+def _ignore(_data: bytes) -> None:
+    """Take what comes behind the end."""
 
 
 def connection_of(scope: Scope) -> GuardedConnection | None:

@@ -30,6 +30,28 @@ class TransportUser(Protocol):
     def resume(self) -> None: ...
 
 
+class _NoUser:
+    """In the place of the guard of a connection that has ended."""
+
+    def switch_protocols(self) -> None:
+        pass
+
+    def replace_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def pause(self) -> None:
+        pass
+
+    def resume(self) -> None:
+        pass
+
+
+_NOBODY: Final = _NoUser()
+
+
 class GuardedTransport(asyncio.Transport):
     """A transport that writes to the real one until the connection is refused or ends."""
 
@@ -37,11 +59,16 @@ class GuardedTransport(asyncio.Transport):
         super().__init__()
         self._real = real
         self._write = real.write
-        self._user = user
+        self._user: TransportUser = user
         self.is_cut = False
         self.has_written = False
         self.is_switching = False
         self.written_bytes = 0
+
+    def release(self) -> None:
+        """Forget the guard of a connection that has ended, which would form a circle with it."""
+        self.is_cut = True
+        self._user = _NOBODY
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self.is_cut:

@@ -45,6 +45,11 @@ def guard_of(scope: Scope) -> "WebSocketGuard | None":
 class _UvicornProtocol(WebSocketsSansIOProtocol):
     """uvicorn's protocol, whose failure to say goodbye keeps nothing else from ending well."""
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the session, and let go of what holds the protocol itself."""
+        super().connection_lost(exc)
+        self.conn.parser.close()
+
     def shutdown(self) -> None:
         """End the connection, at once where the protocol is in no state to write.
 
@@ -55,6 +60,15 @@ class _UvicornProtocol(WebSocketsSansIOProtocol):
         except Exception:
             logger.exception("a WebSocket could not be closed as it should")
             self.transport.abort()
+
+
+class _EndedProtocol(asyncio.Protocol):
+    """In the place of uvicorn's protocol once its connection has ended."""
+
+    handshake_initiated = True
+
+
+_ENDED: Final = _EndedProtocol()
 
 
 class WebSocketGuard(asyncio.Protocol):
@@ -69,8 +83,10 @@ class WebSocketGuard(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._walker = FrameWalker(config.ws_max_size, self._loop.time)
         self._connection: GuardedConnection = app_state[STATE_KEY]
-        state = {**app_state, _SCOPE_KEY: self}
-        self._protocol = _UvicornProtocol(config, server_state, state)
+        self._state = {**app_state, _SCOPE_KEY: self}
+        self._protocol: _UvicornProtocol | _EndedProtocol = _UvicornProtocol(
+            config, server_state, self._state
+        )
         self._unread = bytearray()
         self._turn: asyncio.Handle | None = None
         self._limited_at: float | None = None
@@ -118,6 +134,10 @@ class WebSocketGuard(asyncio.Protocol):
         self._drained.set()
         self._begin_end()
         self._detach(exc)
+        # What forms a circle is not freed before a collection of garbage, of which there are few.
+        self._protocol = _ENDED
+        self._shown.release()
+        self._state.clear()
 
     async def wait_until_drained(self) -> None:
         """Wait until the client has taken nearly all that was sent, or is gone."""

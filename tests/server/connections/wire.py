@@ -246,9 +246,9 @@ class GuardedApp:
         while self.state.tasks:
             await asyncio.wait(self.state.tasks)
 
-    def lose(self, connection: asyncio.Protocol) -> None:
+    def lose(self, connection: asyncio.Protocol, error: Exception | None = None) -> None:
         self._connections.remove(connection)
-        connection.connection_lost(None)
+        connection.connection_lost(error)
 
     def make_connection(self) -> asyncio.Protocol:
         make: Callable[..., asyncio.Protocol] = self._config.http_protocol_class
