@@ -14,6 +14,8 @@ _WITHOUT_SHAPE: Final = (
     "\u2028\u2029\ufff9-\ufffb\U00013430-\U0001345f"
     # letters and signs that are drawn as nothing
     "\u2800\U00016fe4\U0001d159"
+    # joiners of one script each
+    "\u2d7f\U0001107f"
 )
 _JOINED_SCRIPTS: Final = (
     range(0x0600, 0x0E00),
@@ -86,6 +88,8 @@ _FLAGS: Final = "|".join(
 _NEEDED: Final = "|".join(
     (
         f"(?<=[{_JOINED_LETTERS}])[\u200c\u200d](?=[{_JOINED_LETTERS}])",
+        "(?<=[\u2d30-\u2d67])\u2d7f(?=[\u2d30-\u2d67])",
+        "(?<=[\U00011052-\U00011065])\U0001107f(?=[\U00011052-\U00011065])",
         f"(?<=[{_EMOJI}])\u200d(?=[{_EMOJI}])",
         f"(?<=[{_EMOJI}]\ufe0f)\u200d(?=[{_EMOJI}])",
         f"(?<=[{_EMOJI}])[\ufe0e\ufe0f]",

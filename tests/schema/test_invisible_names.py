@@ -488,6 +488,8 @@ GOOD = (
     "\u3002\ufe00",  # an ideographic stop in a corner
     "\u1000\ufe00",  # a dotted letter of Khamti
     "\ue000",  # private letters are drawn
+    "\u2d4d\u2d7f\u2d4f",  # two letters of Tifinagh that are drawn as one
+    "\U00011064\U0001107f\U00011053",  # a number of Brahmi
     "\U0001fae9",  # newer than Python's tables
 )
 BROKEN = (
@@ -504,6 +506,9 @@ BROKEN = (
     "\u09f2\u200d\u09f3",  # signs of currencies
     "\u061c\u200d\u061c",
     "\u17b4\u200c\u17b5",
+    "pay\u2d7fpal",
+    "pay\U0001107fpal",
+    "\u2d4d\u2d7f",
     "\U0001f3f4\U000e0067",
     "a\u180bb",
     "\u10d0\u200c\u10d0",
