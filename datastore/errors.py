@@ -333,6 +333,10 @@ class IllegalState(ExpectedFailure):
         super().__init__(message)
         self.state = state
 
+    @property
+    def extensions(self) -> dict[str, object]:
+        return {**super().extensions, "state": self.state}
+
 
 class ObjectRefused(IllegalState):
     """A user's bucket did not give out one object; it may give out others."""

@@ -22,7 +22,7 @@ from uuid import uuid4
 from penstock.datastore.background_tasks import retrieve_failure
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.objects import checks, port
-from penstock.datastore.objects.chunks import regroup_blocks
+from penstock.datastore.objects.chunks import WrongSize, regroup_blocks
 from penstock.datastore.objects.port import (
     EXPIRY_SECONDS,
     LISTING,
@@ -158,7 +158,7 @@ class OpenFile(NamedTuple):
             size = min(BLOCK_BYTES, end - start)
             block = await in_thread(os.pread, self.file.fileno(), size, start)
             if not block:
-                raise Unavailable("The content of a file has been cut off.")
+                raise WrongSize
             yield block
             start += len(block)
 

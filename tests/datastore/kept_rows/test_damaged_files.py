@@ -18,6 +18,8 @@ from penstock.datastore.kept_rows.part_files import PartFiles, copy_parts, copy_
 from penstock.datastore.kept_rows.part_list import read_parts
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.write_part import PARQUET
+from penstock.datastore.objects.chunks import single_chunk
+from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.local_copies import read_local
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
@@ -107,6 +109,28 @@ async def test_a_whole_file_with_another_value_is_unreadable(
     (tmp_path / "whole").write_bytes(content)
     await fresh.files.write(part.file, read_local(tmp_path / "whole"), content_type=PARQUET)
     assert await read_kwh(fresh, pipeline) == {"a": "1"}
+
+
+@on_sqlite
+@pytest.mark.parametrize("cut", [0, 100, -1])
+async def test_a_stored_file_that_was_cut_off_is_unreadable(
+    store: Store, pipeline: Pipeline, cut: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    await run_file(store, pipeline, a=1)
+    (part,) = await read_parts(store.table, pipeline.id)
+    content = await read_content(store.files, part.file)
+    assert content is not None
+    if isinstance(store.files, LocalFiles):
+        stored = store.files._contents.iterdir()
+        (whole,) = [path for path in stored if path.read_bytes() == content]
+        whole.write_bytes(content[:cut])
+    else:
+        await store.files.write(part.file, single_chunk(content[:cut]), content_type=PARQUET)
+    fresh = with_empty_cache(store)
+    await require_unreadable({"page": lambda: read_kwh(fresh, pipeline)})
+    assert [record.message for record in caplog.records if record.name == "penstock.rows"] == [
+        "a file of rows is damaged: it is not the one that was written"
+    ]
 
 
 @on_sqlite

@@ -43,7 +43,8 @@ async def test_a_track_is_played_as_asked(store: Store, tmp_path: Path) -> None:
         assert [error["extensions"]["code"] for error in low.errors] == ["BAD_USER_INPUT"]
         plain = Ask(replace(made, transcoder=store.transcoder))
         none = await plain(PLAY, {**id, "format": "AAC"})
-        assert [error["extensions"]["code"] for error in none.errors] == ["ILLEGAL_STATE"]
+        (refused,) = [error["extensions"] for error in none.errors]
+        assert (refused["code"], refused["state"]) == ("ILLEGAL_STATE", "NO_TRANSCODER")
         for outsider in (Caller("eve", {}), as_caller("eve", "/=admin")):
             foreign = await ask(PLAY, {**id, "format": "MP3"}, outsider)
             assert [error["extensions"]["code"] for error in foreign.errors] == ["NOT_FOUND"]
