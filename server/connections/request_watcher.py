@@ -23,10 +23,10 @@ class ServedRequest:
     of the request after that is nobody's. `has_left` says that its client is gone.
     """
 
-    __slots__ = ("_ends_with_client", "_task", "caller", "connection", "has_left")
+    __slots__ = ("_connection", "_ends_with_client", "_task", "caller", "has_left")
 
     def __init__(self, connection: GuardedConnection, task: "Task[Any] | None") -> None:
-        self.connection = connection
+        self._connection: GuardedConnection | None = connection
         self.caller: str | None = None
         self.has_left = False
         self._task = task
@@ -54,8 +54,8 @@ class ServedRequest:
             self._ends_with_client = before
 
     def close(self) -> None:
-        """Forget the caller and the task: what goes on in its context holds neither."""
-        self.caller = self._task = None
+        """Forget what was served: what goes on in its context, or a timer of it, holds nothing."""
+        self.caller = self._task = self._connection = None
 
     def lose_client(self) -> None:
         """End what only reads, or waits, for the client, who has left."""
@@ -66,7 +66,7 @@ class ServedRequest:
     def take_place(self, caller: str) -> bool:
         """Serve this caller from now on; False if they use too many connections."""
         self.caller = caller
-        return self.connection.take_place(caller)
+        return self._connection is None or self._connection.take_place(caller)
 
 
 current_request: Final[ContextVar[ServedRequest | None]] = ContextVar("request", default=None)

@@ -29,7 +29,7 @@ WORKER = "belongs to the execution of a worker, which is no request"
 ALLOWED = {
     "datastore/audio/sources.py": START,
     "datastore/audio/transcoding/ffmpeg.py": "has threads of its own, for which callers take turns",
-    "datastore/aws_session.py": START,
+    "datastore/aws/session.py": START,
     "datastore/datasets/large_files.py": FILES,
     "datastore/dynamodb/raw_client.py": START,
     "datastore/executions/workers/row_engine.py": WORKER,

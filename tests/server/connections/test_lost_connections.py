@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Final
 
 import pytest
@@ -13,6 +13,7 @@ from penstock.server.connections.connection import GuardedConnection
 from penstock.server.connections.websocket_guard import WebSocketGuard
 from tests.server.connections.wire import FRAME, HANDSHAKE, GuardedApp, NotingApp, get, post
 from tests.support.loop_clock import let_tasks_run
+from tests.support.patience import HUNG_SECONDS
 
 HEADER: Final = f"x: {'a' * 4_000}"
 SENT: Final[Mapping[str, bytes]] = {
@@ -45,7 +46,15 @@ def _without_collections() -> Iterator[None]:
     gc.enable()
 
 
-@pytest.mark.usefixtures("_without_collections")
+@pytest.fixture
+async def _earlier_timer() -> AsyncIterator[None]:
+    """A timer behind which asyncio keeps later ones that were cancelled."""
+    timer = asyncio.get_running_loop().call_later(HUNG_SECONDS / 100, gc.isenabled)
+    yield
+    timer.cancel()
+
+
+@pytest.mark.usefixtures("_without_collections", "_earlier_timer")
 @pytest.mark.parametrize("holds", [False, True], ids=["answered", "unanswered"])
 @pytest.mark.parametrize("error", LOSSES.values(), ids=LOSSES)
 @pytest.mark.parametrize("sent", SENT.values(), ids=SENT)
