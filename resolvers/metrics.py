@@ -1,12 +1,16 @@
 """Reads of metrics for a request: their series, and the names of their inputs."""
 
 from asyncio import gather
+from typing import Final
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.kept_rows.metric_series import MetricSeries, SeriesRequest
 from penstock.datastore.records import Metric, MetricSource
 from penstock.datastore.table.layout import KIND_OF_LETTER
 from penstock.resolvers.context import Context
+
+_UNSEEN: Final = MetricSource(kind="")
+"""In the place of an input that is out of sight, or gone: its kind is not told either."""
 
 
 async def read_series(context: Context, metric: Metric, wanted: SeriesRequest) -> MetricSeries:
@@ -27,5 +31,5 @@ async def _shown_input(context: Context, one: MetricSource) -> MetricSource:
     try:
         found = await loaders.latest(one.id, frozenset(("name",)))
     except NotFound:
-        return MetricSource(kind=one.kind)
+        return _UNSEEN
     return MetricSource(kind=one.kind, source=found.name, output=one.output, id=one.id)

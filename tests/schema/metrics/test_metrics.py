@@ -108,7 +108,8 @@ async def test_inputs_out_of_sight_are_blank_wherever_a_metric_is_shown(ask: Ask
     assert shown["inputs"] == [blank] * 2
     assert [one["inputs"] for one in shown["versions"]["nodes"]] == [[blank] * 2, [blank]]
     assert shown["versionNumbered"]["inputs"] == [blank]
-    assert [one["path"] for one in shown["diff"]] == ["/inputs/1"]
+    (added,) = shown["diff"]
+    assert (added["path"], any(added["after"].values())) == ("/inputs/1", False)
     assert shown["uses"]["nodes"] == []
     assert not shown["series"]["isComplete"]
     told = json.dumps(shown)
@@ -118,6 +119,18 @@ async def test_inputs_out_of_sight_are_blank_wherever_a_metric_is_shown(ask: Ask
     seen = (await ask(EVERYTHING, {"id": total})).value
     assert [one["name"] for one in seen["inputs"]] == ["Energy", "concealed"]
     assert seen["diff"][0]["after"]["source"] == "concealed"
+
+
+async def test_a_hidden_pipeline_that_gives_way_to_a_hidden_metric_is_no_difference(
+    ask: Ask,
+) -> None:
+    await keep_energy(ask)
+    await make_metric(ask, "concealed", kwh())
+    total = await make_metric(ask, "total", kwh())
+    await ask.input(UPDATE, id=total, expectedVersion=1, inputs=[{"metric": "concealed"}])
+    await ask.input(GRANT, id=total, group="/eu")
+    assert (await ask(EVERYTHING, {"id": total}, as_caller("eve", "/eu=admin"))).value["diff"] == []
+    assert (await ask(EVERYTHING, {"id": total})).value["diff"] != []
 
 
 async def test_an_input_that_is_gone_looks_like_one_out_of_sight(ask: Ask) -> None:
