@@ -147,6 +147,10 @@ class ExecutionRunner:
             await self._run_to_end()
         except DamagedRows as damaged:
             raise Unavailable(damaged.message) from None
+        except NotFound:
+            # A cancellation removes the files before it is written.
+            await self._claims.send_heartbeat(self.execution, self.counts)
+            raise Unavailable("A file of the execution is gone.") from None
         except (LimitExceeded, IllegalState) as error:
             # What the rows or a file take, or hold, is more than they may.
             await self._fail(str(error.code), str(error))

@@ -1,7 +1,7 @@
 """An execution whose pipeline says so makes the next version of a reference dataset, or none."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -20,6 +20,7 @@ from penstock.datastore.errors import InUse, Invalid, NotPermitted
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.records import Execution, ExecutionRules
 from penstock.datastore.groups.content import GroupContent
+from penstock.datastore.objects.port import Chunks, Files
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.quotas.rules import QuotaRules
@@ -51,7 +52,12 @@ from tests.datastore.executions.sample_executions import (
     put_file,
     ready_execution,
 )
-from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
+from tests.datastore.executions.worker_death import (
+    ForwardingFiles,
+    MortalFiles,
+    MortalTable,
+    WriteAllowance,
+)
 from tests.datastore.resources.test_calculation_refs import save
 from tests.datastore.resources.test_formula_references import value_of
 from tests.support.consistency_check import contents, faults
@@ -117,6 +123,35 @@ async def test_the_output_is_the_next_version_and_formulas_read_it(store: Store)
     assert str(await value_of(session, asked)) == "3.5"
     again = await finished_execution(store, pipeline, INPUT)
     assert (again.copied_from, again.dataset_version) == (None, 3)
+    assert await faults(store.table) == []
+
+
+class CancellingFiles(ForwardingFiles):
+    """A file store whose user cancels the execution just before its output is read."""
+
+    def __init__(self, files: Files, cancel: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(files)
+        self._cancel = cancel
+
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        if "/output" in key:
+            await self._cancel()
+        async for chunk in super().read(key, start=start, end=end):
+            yield chunk
+
+
+@on_sqlite
+async def test_a_cancellation_between_the_output_and_the_dataset_is_no_failure(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    pipeline, dataset = await writing_pipeline(store)
+    made = await ready_execution(store, pipeline, INPUT)
+    changing = store.open_session(ANN).executions.changing
+    files = CancellingFiles(store.files, lambda: changing.cancel(made.id))
+    assert await replace(store, files=files).execution_worker("w").run_one()
+    assert (await current_execution(store, made)).state == "cancelled"
+    assert (await latest(store, dataset)).version == 1
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert await faults(store.table) == []
 
 
