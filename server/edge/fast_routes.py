@@ -1,7 +1,9 @@
 """The application with a direct way to the path of GraphQL, past the routing."""
 
+import re
 from asyncio import CancelledError
 from collections.abc import Sequence
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -24,7 +26,7 @@ def _lacks_host(scope: Scope) -> bool:
     )
 
 
-_WITH_NAMES = (b"/console/", b"/files/")
+_WITH_NAMES: Final = re.compile(rb"/(?:console/(?!assets/)[^/%]++|files)/")
 """The paths below which names follow, of which characters may be encoded."""
 
 
@@ -36,7 +38,8 @@ def _is_spelled_out(scope: Scope) -> bool:
     raw: bytes = scope.get("raw_path", b"")
     if b"%" not in raw:
         return True
-    return raw.removeprefix(scope.get("root_path", "").encode()).startswith(_WITH_NAMES)
+    below_root = raw.removeprefix(scope.get("root_path", "").encode())
+    return _WITH_NAMES.match(below_root) is not None
 
 
 class FastRouteApp(Starlette):

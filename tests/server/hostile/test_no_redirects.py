@@ -87,6 +87,10 @@ SPELLINGS = (
     "/rest/ping%0a",
     "/v2/notify%0a",
     "/%63onsole/pipelines",
+    "/console/%70ipelines",
+    "/console/%61ssets/licences.txt",
+    "/console/assets/%6cicences.txt",
+    "/console/%2e%2e/healthz",
     "/%66iles/a",
 )
 
