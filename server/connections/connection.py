@@ -131,7 +131,7 @@ class GuardedConnection(asyncio.Protocol):
 
         Collections of garbage are few, and of what lived for long there is nearly none.
         """
-        self._take = _ignore
+        self._take = _NOBODY.data_received
         self._inner = _NOBODY
         self._transport.release()
         self.refuse_message = None
@@ -513,10 +513,6 @@ def _release_parser(protocol: asyncio.Protocol) -> None:
     """Open the circle of uvicorn's protocol with its parser, as it does where it sees the end."""
     if isinstance(protocol, HttpToolsProtocol):
         protocol.parser = None  # type: ignore[assignment]
-
-
-def _ignore(_data: bytes) -> None:
-    """Take what comes behind the end."""
 
 
 def connection_of(scope: Scope) -> GuardedConnection | None:
