@@ -120,15 +120,20 @@ async def test_reads_that_are_given_up_leave_their_turns_and_their_line(
     assert statuses(later.wire) == [200]
 
 
+async def read_made(client: LeavingClient) -> bytes:
+    """Let all requests come to their ends, and read the group that one of them creates."""
+    await client.finish()
+    made = await client.ask(MADE)
+    await client.finish()
+    return made.wire.written
+
+
 async def test_a_change_that_has_begun_goes_on_without_its_client(client: LeavingClient) -> None:
     sent = await client.ask(CREATE)
     assert client.table.waiting == 1
     await client.leave(sent)
     assert client.table.waiting == 1
-    await client.finish()
-    made = await client.ask(MADE)
-    await client.finish()
-    assert b'{"data":{"group":{"path":"/made"}}}' in made.wire.written
+    assert b'{"data":{"group":{"path":"/made"}}}' in await read_made(client)
 
 
 CHANGES: Final[Mapping[str, Read]] = {
@@ -147,10 +152,7 @@ async def test_a_change_that_waits_for_its_turn_ends_with_its_client(
     assert len(client.served.state.tasks) == MOST + 3
     await client.leave(*waiting)
     assert len(client.served.state.tasks) == MOST
-    await client.finish()
-    made = await client.ask(MADE)
-    await client.finish()
-    assert b"NOT_FOUND" in made.wire.written
+    assert b"NOT_FOUND" in await read_made(client)
 
 
 async def test_a_change_goes_on_without_its_client_once_its_turn_has_come(
@@ -162,7 +164,4 @@ async def test_a_change_goes_on_without_its_client_once_its_turn_has_come(
     assert client.table.waiting == 1
     await client.leave(change)
     assert client.table.waiting == 1
-    await client.finish()
-    made = await client.ask(MADE)
-    await client.finish()
-    assert b'{"data":{"group":{"path":"/made"}}}' in made.wire.written
+    assert b'{"data":{"group":{"path":"/made"}}}' in await read_made(client)

@@ -32,6 +32,14 @@ PATIENT = {
 RUNNING = 'penstock_operations_running{transport="http"} 1.0\n'
 
 
+def write_head(host: str, token: str, body: bytes) -> bytes:
+    """Return the head of a request with this body."""
+    return (
+        f"POST /graphql HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n"
+        f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    ).encode()
+
+
 class SlowRequest:
     """A request with only its first half sent."""
 
@@ -40,11 +48,7 @@ class SlowRequest:
         where = urlsplit(server.url)
         self._address = (where.hostname, where.port)
         self._socket = socket.create_connection(self._address, timeout=HUNG_SECONDS)
-        head = (
-            f"POST /graphql HTTP/1.1\r\nhost: {where.netloc}\r\nauthorization: Bearer {token}\r\n"
-            f"content-type: application/json\r\ncontent-length: {len(BODY)}\r\n\r\n"
-        )
-        self._socket.sendall(head.encode() + BODY[:5])
+        self._socket.sendall(write_head(where.netloc, token, BODY) + BODY[:5])
 
     def finish(self) -> None:
         self._socket.sendall(BODY[5:])
@@ -157,15 +161,11 @@ def begin_unread_answers(server: Server, token: str) -> socket.socket:
     """Ask for far more than connections hold, and take nothing of it."""
     query = json.dumps({"query": get_introspection_query()}).encode()
     where = urlsplit(server.url)
-    head = (
-        f"POST /graphql HTTP/1.1\r\nhost: {where.netloc}\r\nauthorization: Bearer {token}\r\n"
-        f"content-type: application/json\r\ncontent-length: {len(query)}\r\n\r\n"
-    )
     opened = socket.socket()
     opened.settimeout(HUNG_SECONDS)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
     opened.connect((where.hostname, where.port))
-    opened.sendall((head.encode() + query) * 20)
+    opened.sendall((write_head(where.netloc, token, query) + query) * 20)
     return opened
 
 

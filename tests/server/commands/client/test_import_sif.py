@@ -59,6 +59,15 @@ def import_sif(server: Server, data: Path, *more: str, export: Path = SAMPLE) ->
     return json.loads(done.stdout)
 
 
+def export_granted_to(group: str, folder: Path) -> Path:
+    """Copy the sample, with this group in the place of the one below that calculations have."""
+    export = folder / "export"
+    shutil.copytree(SAMPLE, export)
+    table = export / "tables" / "calculations" / "data.json"
+    table.write_text(table.read_text().replace("/acme/south", group))
+    return export
+
+
 def july(server: Server, data: Path) -> dict[str, str]:
     nodes = ask(server, data, JULY)["totals"]["nodes"]
     return {node["by"][0]["value"]: node["measures"][0]["value"] for node in nodes}
@@ -115,10 +124,7 @@ def test_an_import_that_broke_off_goes_on_where_it_was(
 def test_a_refused_grant_is_told_also_where_other_calculations_are_tried_again(
     server: Server, tmp_path: Path
 ) -> None:
-    data, export = tmp_path / "data", tmp_path / "export"
-    shutil.copytree(SAMPLE, export)
-    table = export / "tables" / "calculations" / "data.json"
-    table.write_text(table.read_text().replace("/acme/south", "/nowhere"))
+    data, export = tmp_path / "data", export_granted_to("/nowhere", tmp_path)
     report = import_sif(server, data, export=export)
     assert report["made"]["calculation"] == 2
     told = {one["name"]: one["reason"] for one in report["left"] if one["kind"] == "calculation"}
@@ -135,10 +141,7 @@ PIPELINE = '{ pipelineByName(name: "gas use", group: "/acme") { id version } }'
 def test_a_grant_or_a_state_that_is_not_there_any_more_is_told(
     server: Server, tmp_path: Path
 ) -> None:
-    data, export = tmp_path / "data", tmp_path / "export"
-    shutil.copytree(SAMPLE, export)
-    table = export / "tables" / "calculations" / "data.json"
-    table.write_text(table.read_text().replace("/acme/south", "/other"))
+    data, export = tmp_path / "data", export_granted_to("/other", tmp_path)
     ask(server, data, 'mutation { createGroup(input: {path: "/other"}) { __typename } }')
     import_sif(server, data, export=export)
     before = import_sif(server, data, export=export)["left"]
