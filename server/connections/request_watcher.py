@@ -20,25 +20,20 @@ class ServedRequest:
     """A request, or a WebSocket, that is served on a connection in a task.
 
     `caller` is the user once a token has told them, and until the end: what goes on in the context
-    of the request after that is nobody's. `has_left` says that its client is gone.
+    of the request after that is nobody's. `has_left` says that its client is gone. A request that
+    changes nothing `ends_with_client`.
     """
 
-    __slots__ = ("_connection", "_ends_with_client", "_task", "caller", "has_left")
+    __slots__ = ("_task", "caller", "connection", "ends_with_client", "has_left")
 
-    def __init__(self, connection: GuardedConnection, task: "Task[Any] | None") -> None:
-        self._connection: GuardedConnection | None = connection
-        self.caller: str | None = None
-        self.has_left = False
+    def __init__(
+        self, connection: GuardedConnection | None = None, task: "Task[Any] | None" = None
+    ) -> None:
+        self.connection = connection
         self._task = task
-        self._ends_with_client = False
-
-    def end_with_client(self) -> None:
-        """End the request when its client leaves: it changes nothing."""
-        self._ends_with_client = True
-
-    def outlive_client(self) -> None:
-        """Run the request to its end, whoever leaves: it may change something."""
-        self._ends_with_client = False
+        self.caller: str | None = None
+        self.ends_with_client = False
+        self.has_left = False
 
     @contextmanager
     def ending_with_client(self) -> Iterator[None]:
@@ -46,30 +41,28 @@ class ServedRequest:
 
         The operations of a socket have tasks of their own, which the socket ends.
         """
-        before = self._ends_with_client
-        self._ends_with_client = before or current_task() is self._task
+        before = self.ends_with_client
+        self.ends_with_client = before or current_task() is self._task
         try:
             yield
         finally:
-            self._ends_with_client = before
+            self.ends_with_client = before
 
     def close(self) -> None:
         """Forget what was served: what goes on in its context, or a timer of it, holds nothing."""
-        self.caller = self._task = self._connection = None
+        self.caller = self._task = self.connection = None
 
     def lose_client(self) -> None:
         """End what only reads, or waits, for the client, who has left."""
         self.has_left = True
-        if self._ends_with_client and self._task is not None:
+        if self.ends_with_client and self._task is not None:
             self._task.cancel()
 
-    def take_place(self, caller: str) -> bool:
-        """Serve this caller from now on; False if they use too many connections."""
-        self.caller = caller
-        return self._connection is None or self._connection.take_place(caller)
 
+_NO_REQUEST: Final = ServedRequest()
+"""Where no request is served: without a connection and a task it has no caller and never ends."""
 
-current_request: Final[ContextVar[ServedRequest | None]] = ContextVar("request", default=None)
+current_request: Final = ContextVar("request", default=_NO_REQUEST)
 """The request that is served; each has a task, and so a context, of its own."""
 
 
@@ -92,7 +85,8 @@ class RequestWatcher:
         except CancelledError:
             if not is_cancelled():
                 raise
-            # A stopping server cuts off an answer that nobody takes; uvicorn would log a failure.
+            # The client has left, or a stopping server cuts off an answer that nobody takes.
+            # uvicorn would log a failure.
             connection.on_lost = None
             connection.abort()
             await sleep(0)

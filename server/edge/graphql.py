@@ -249,7 +249,7 @@ class GraphQLApp:
             await send({"type": "websocket.close", "code": 1000})
             return
         incoming = IncomingRequest.of(scope, receive)
-        incoming.end_with_client()
+        incoming.served.ends_with_client = True
         try:
             response = await Deadline(
                 self._seconds, self._response(incoming), self._timeout_problem
@@ -311,7 +311,7 @@ class GraphQLApp:
         source = RequestSource(partial(parse_request, incoming), check)
         prepared = await self._reader.read(caller, text, source, record)
         if prepared.operation.kind is OperationType.MUTATION:
-            incoming.outlive_client()
+            incoming.served.ends_with_client = False
         admission = AdmittedOperation.of(incoming.request_id, prepared)
         context = self._open_context(caller, admission)
         record.units = context.units

@@ -8,7 +8,6 @@ import time
 from asyncio import CancelledError, Future, get_running_loop
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from math import ceil
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -239,9 +238,8 @@ class FairTurns:
             return
         place: Future[None] = get_running_loop().create_future()
         lane.waiting[place] = None
-        served = current_request.get()
         try:
-            with nullcontext() if served is None else served.ending_with_client():
+            with current_request.get().ending_with_client():
                 await place
         except CancelledError:
             if place.cancelled():
@@ -368,8 +366,11 @@ class PlaceTaker:
 
 
 def take_place(caller: Caller) -> None:
-    """Let a caller use the connection of this request; raises RateLimited for one too many."""
-    request = current_request.get()
-    if request is not None and not request.take_place(caller.user_id):
+    """Serve a caller on the connection of this request; raises RateLimited for one too many."""
+    served = current_request.get()
+    if served.connection is None:
+        return
+    served.caller = caller.user_id
+    if not served.connection.take_place(caller.user_id):
         reason = "You use as many connections at once as one caller may"
         raise RateLimited(_PLACE_SECONDS, reason)

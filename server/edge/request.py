@@ -62,7 +62,7 @@ class IncomingRequest(msgspec.Struct, frozen=True):
     """An incoming HTTP request; `media` is the answer's type, None if the client accepts none.
 
     `record` is the record of the operation, shared with the instrumentation if there is some.
-    `served` is the request as its connection knows it, if there is one.
+    `served` is the request as its connection knows it.
     """
 
     scope: Scope
@@ -72,7 +72,7 @@ class IncomingRequest(msgspec.Struct, frozen=True):
     media: MediaType | None
     request_id: str
     record: OperationRecord
-    served: ServedRequest | None
+    served: ServedRequest
 
     @classmethod
     def of(cls, scope: Scope, receive: Receive) -> "IncomingRequest":
@@ -92,19 +92,9 @@ class IncomingRequest(msgspec.Struct, frozen=True):
             current_request.get(),
         )
 
-    def end_with_client(self) -> None:
-        """Let the running task end when the client leaves: it changes nothing."""
-        if self.served is not None:
-            self.served.end_with_client()
-
-    def outlive_client(self) -> None:
-        """Let the running task go on when the client leaves: it may change something."""
-        if self.served is not None:
-            self.served.outlive_client()
-
     def note_answer(self, status: int) -> None:
         """Note the answer in the record, unless no client is left to have it."""
-        if self.served is None or not self.served.has_left:
+        if not self.served.has_left:
             self.record.note_answer(status)
 
     @property

@@ -101,8 +101,7 @@ class SensorCharts:
         return Route(PATH, self._answer, methods=["GET"])
 
     async def _answer(self, request: Request) -> Response:
-        if (served := current_request.get()) is not None:
-            served.end_with_client()
+        current_request.get().ends_with_client = True
         try:
             async with asyncio.timeout(self.limits.deadline_seconds):
                 return await self._draw_chart(request)

@@ -127,9 +127,7 @@ class OpenSubsonicApp:
         """Answer in the wanted form; nothing of the parameters reaches a log or an error."""
         as_json = False
         name = request.path_params.get("call", "").removesuffix(_VIEW)
-        served = current_request.get()
-        if served is not None and name in READING_CALLS:
-            served.end_with_client()
+        current_request.get().ends_with_client = name in READING_CALLS
         try:
             parameters = await self._read_parameters(request)
             as_json = parameters.get("f") == "json"

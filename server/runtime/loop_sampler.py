@@ -26,10 +26,8 @@ def _find_caller() -> str | None:
     Only tasks are of a request. Callbacks of a connection run in the context in which it was
     opened, and many callers share those to a store.
     """
-    request = current_request.get()
-    if request is None or request.caller is None or asyncio.current_task() is None:
-        return None
-    return request.caller
+    caller = current_request.get().caller
+    return None if caller is None or asyncio.current_task() is None else caller
 
 
 @contextmanager

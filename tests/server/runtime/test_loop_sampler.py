@@ -27,8 +27,7 @@ class Samples(Counter[str]):
 
 def serve(caller: str | None) -> ServedRequest:
     """Serve a request of a caller in this context."""
-    connection: Any = None
-    request = ServedRequest(connection, None)
+    request = ServedRequest()
     request.caller = caller
     current_request.set(request)
     return request
